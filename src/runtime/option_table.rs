@@ -119,7 +119,7 @@ pub(super) static OPTIONS: [OptionRow; 16] = [
         effect: Effect::Outside,
         repeats: true,
         texts: || "`NAME=VALUE`; may be given several times".to_owned(),
-        purpose: "Value of an extent that an `.onnx` file leaves open. `INPUT:AXIS` names an extent without a name.",
+        purpose: "Value of an extent that the file leaves open. `INPUT:AXIS` names an extent without a name.",
         set: |to, text| {
             let (dim, extent) = parse_dim(text)?;
             match to.import.dims.insert(dim, extent) {

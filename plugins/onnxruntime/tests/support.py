@@ -141,10 +141,12 @@ def file(
     inputs: Sequence[onnx.ValueInfoProto],
     outputs: Sequence[onnx.ValueInfoProto],
     constants: Sequence[onnx.TensorProto] = (),
+    between: Sequence[onnx.ValueInfoProto] = (),
 ) -> bytes:
-    """A model's file."""
-    graph = helper.make_graph(list(nodes), "main", list(inputs), list(outputs), list(constants))
-    opset = [helper.make_opsetid("", 17)]
+    """A model's file. Values between nodes need a statement only where the runtime does not infer their extents."""
+    lists = [list(inputs), list(outputs), list(constants)]
+    graph = helper.make_graph(list(nodes), "main", *lists, value_info=list(between))
+    opset = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
     model = helper.make_model(graph, opset_imports=opset, ir_version=8)
     onnx.checker.check_model(model)
     return model.SerializeToString()

@@ -3,14 +3,16 @@
 import unittest
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, helper
 
 from support import constant, explained, file, off, on_cpu, python, reported, session, small, tensor, values, weights
 
 
-def one_update(rank: int) -> list[TensorProto]:
-    """Constants of a scatter that writes the first element."""
-    return [constant("indices", np.zeros((1, rank), np.int64)), constant("updates", np.full(1, 7, np.float32))]
+def scaler(operand: str, result: str) -> NodeProto:
+    """An operator of the domain of trees and labels, none of which is supported."""
+    return helper.make_node(
+        "Scaler", [operand], [result], name="scaler", domain="ai.onnx.ml", offset=[0.5], scale=[2.0]
+    )
 
 
 def split(height: int | str = 12) -> bytes:
@@ -18,12 +20,13 @@ def split(height: int | str = 12) -> bytes:
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["a"], name="first", pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["a"], ["b"], name="relu"),
-        helper.make_node("ScatterND", ["b", "indices", "updates"], ["c"], name="scatter"),
+        scaler("b", "c"),
         helper.make_node("Conv", ["c", "w2"], ["d"], name="second"),
         helper.make_node("Sigmoid", ["d"], ["y"], name="sigmoid"),
     ]
-    constants = [weights("w", 8, 3, 3, 3), weights("w2", 4, 8, 1, 1), *one_update(rank=4)]
-    return file(nodes, [tensor("x", [2, 3, height, 12])], [tensor("y", [2, 4, height, 12])], constants)
+    constants = [weights("w", 8, 3, 3, 3), weights("w2", 4, 8, 1, 1)]
+    between = [tensor("c", [2, 8, height, 12])]
+    return file(nodes, [tensor("x", [2, 3, height, 12])], [tensor("y", [2, 4, height, 12])], constants, between)
 
 
 def many_indices() -> bytes:
@@ -46,8 +49,7 @@ def fourth_power() -> bytes:
 
 def none() -> bytes:
     """Nothing that is supported."""
-    node = helper.make_node("ScatterND", ["x", "indices", "updates"], ["y"], name="scatter")
-    return file([node], [tensor("x", [4, 5])], [tensor("y", [4, 5])], one_update(rank=2))
+    return file([scaler("x", "y")], [tensor("x", [4, 5])], [tensor("y", [4, 5])])
 
 
 def branches() -> bytes:
@@ -188,7 +190,7 @@ class Parts(unittest.TestCase):
         self.assertEqual(report[1], "graph `main`: 4 of 5 nodes are taken, in 2 partitions")
         left = [line for line in report if "left:" in line]
         self.assertEqual(len(left), 1)
-        self.assertRegex(left[0], "node `scatter` ScatterND: the operator is not supported; ")
+        self.assertRegex(left[0], "node `scaler` ai.onnx.ml.Scaler: the operator is not supported; ")
 
     def test_a_model_of_which_nothing_is_taken_runs_and_says_so(self) -> None:
         report = self.check(none())
@@ -201,7 +203,7 @@ class Parts(unittest.TestCase):
         for verbose, told in (("on", True), ("off", False)):
             said = python(f"import support, test_parts; support.session(test_parts.split(), verbose='{verbose}')")
             self.assertEqual(said.returncode, 0, said.stderr)
-            self.assertEqual("left: node `scatter` ScatterND" in said.stderr, told, said.stderr)
+            self.assertEqual("left: node `scaler` ai.onnx.ml.Scaler" in said.stderr, told, said.stderr)
 
     def test_bodies_of_control_flow_are_left(self) -> None:
         report = self.check(branches())

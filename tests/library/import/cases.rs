@@ -6,7 +6,7 @@ use texpool_model::import::supported;
 use texpool_ops::ops::reference;
 
 use super::{
-    import,
+    branches, import,
     one::{BOOL, K, N, S, T, X, near, one, results},
     recurrent, variables,
 };
@@ -222,6 +222,7 @@ const CASES: &[Case] = &[
     ("SIGN", unary, &[-1.0, 1.0, 1.0, 1.0]),
     ("SIN", unary, &[-0.997_495, 0.479_426, 0.909_297, 0.598_472]),
     ("SHAPE", |c| results(c, &[X(&[2, 3], SIX)], None, &[(I32, &[2])]).unwrap().remove(0), &[2.0, 3.0]),
+    ("IF", |_| branches::two_runs(), &[9.0, 25.0, 6.0, -10.0]),
     ("SLICE", |c| one(c, &[X(&[2, 3], SIX), N(&[1, 1]), N(&[1, 2])], None, &[1, 2]), &[4.0, 5.0]),
     (
         "SOFTMAX",

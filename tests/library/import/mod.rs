@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod branches;
 mod cases;
 mod constants;
 mod eval;
@@ -11,6 +12,7 @@ mod large;
 mod layout;
 mod micro;
 mod one;
+mod open;
 mod operators;
 mod outline;
 mod outputs;

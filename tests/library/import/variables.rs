@@ -47,18 +47,36 @@ fn with_first_values(m: &mut Model, inputs: &[i32], outputs: &[i32], first: impl
     m.op_of_many(CALL_ONCE, &[], &[], numbers(103, &[1]));
     let call = m.operators.pop().unwrap();
     m.operators.insert(0, call);
-    // Both graphs share the buffers and the operator codes.
-    let mut whole = m.clone();
-    (whole.tensors, whole.operators) = (Vec::new(), Vec::new());
-    first(&mut whole);
-    let first = whole.root(&[], &[]);
-    (whole.tensors, whole.operators) = (m.tensors.clone(), m.operators.clone());
-    let mut root = whole.root(inputs, outputs);
+    with_graphs(
+        m,
+        inputs,
+        outputs,
+        vec![Box::new(|m| {
+            first(m);
+            [Vec::new(), Vec::new()]
+        })],
+    )
+}
+
+/// Adds the operators of a graph, and returns its inputs and outputs.
+pub(super) type Build<'b> = Box<dyn FnOnce(&mut Model) -> [Vec<i32>; 2] + 'b>;
+
+/// The file, with further graphs.
+pub(super) fn with_graphs(m: &Model, inputs: &[i32], outputs: &[i32], others: Vec<Build<'_>>) -> Vec<u8> {
     let graphs = |table: &Table| match table.0.iter().find(|(slot, _)| *slot == 8) {
         Some((_, Field::Tables(graphs))) => graphs.clone(),
         other => panic!("{other:?}"),
     };
-    let all = [graphs(&root), graphs(&first)].concat();
+    // All graphs share the buffers and the operator codes.
+    let (mut whole, mut further) = (m.clone(), Vec::new());
+    for build in others {
+        (whole.tensors, whole.operators) = (Vec::new(), Vec::new());
+        let [inputs, outputs] = build(&mut whole);
+        further.extend(graphs(&whole.root(&inputs, &outputs)));
+    }
+    (whole.tensors, whole.operators) = (m.tensors.clone(), m.operators.clone());
+    let mut root = whole.root(inputs, outputs);
+    let all = [graphs(&root), further].concat();
     for (slot, field) in &mut root.0 {
         if *slot == 8 {
             *field = Field::Tables(all.clone());

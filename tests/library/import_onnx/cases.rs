@@ -21,6 +21,20 @@ const CASES: &[Case] = &[
     ("Einsum", &[2, 2], &[("equation", Attr::Text("ij->ji"))], &[1.0, 3.0, 2.0, 4.0]),
     ("GlobalLpPool", &[1, 1, 1, 3], &[("p", Attr::Int(1))], &[6.0]),
     ("Not", &[2], &[], &[0.0, 0.0]),
+    (
+        "RandomNormal",
+        &[1],
+        &[("shape", Attr::Ints(Vec::new())), ("mean", Attr::Float(3.0)), ("scale", Attr::Float(0.0))],
+        &[3.0],
+    ),
+    ("RandomNormalLike", &[2], &[("mean", Attr::Float(3.0)), ("scale", Attr::Float(0.0))], &[3.0, 3.0]),
+    (
+        "RandomUniform",
+        &[1],
+        &[("shape", Attr::Ints(Vec::new())), ("low", Attr::Float(3.0)), ("high", Attr::Float(3.0))],
+        &[3.0],
+    ),
+    ("RandomUniformLike", &[2], &[("low", Attr::Float(3.0)), ("high", Attr::Float(3.0))], &[3.0, 3.0]),
     ("ReduceLogSumExp", &[1, 2], &[], &[2.313_261_7]),
     ("SimplifiedLayerNormalization", &[1, 2], &[("epsilon", Attr::Float(0.0))], &[0.632_455_5, 1.264_911]),
     ("com.microsoft.DynamicQuantizeLSTM", &[1, 1, 1], &[], &[0.174_269_7]),
@@ -31,6 +45,7 @@ const CASES: &[Case] = &[
 /// Operands after the first, for operators that require them.
 fn others(name: &str, m: &mut Model) -> Vec<&'static str> {
     match name {
+        "RandomNormal" | "RandomUniform" => Vec::new(),
         "SimplifiedLayerNormalization" => {
             m.floats("scale", &[2], &[1.0, 1.0]);
             vec!["x", "scale"]

@@ -4,6 +4,7 @@
 
 mod branches;
 mod cases;
+mod doubles;
 mod empty;
 mod expanded;
 mod fold;
@@ -24,4 +25,5 @@ mod refusals;
 mod resize;
 mod seeds;
 mod support;
+mod tuples;
 mod zoo;

@@ -21,7 +21,7 @@ use texpool_ops::graph::Graph;
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(super) struct BoundArgs {
-    /// Set an extent that an .onnx file leaves open, by its name or by INPUT:AXIS. Repeat for each extent.
+    /// Set an extent that the file leaves open, by its name or by INPUT:AXIS. Repeat for each extent.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     dims: Vec<(String, usize)>,
 }

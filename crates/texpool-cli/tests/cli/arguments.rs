@@ -124,7 +124,7 @@ fn a_dim_that_cannot_be_is_the_flags_fault_and_not_the_files() {
         1,
         &["open.onnx with --dim batch=2000000000", "the extents are those of --dim; others may do"],
     );
-    refused(dir.path(), &["plan", TINY, "--dim", "batch=2"], 2, &["--dim", "batch", "cannot be bound"]);
+    refused(dir.path(), &["plan", TINY, "--dim", "batch=2"], 2, &["--dim", "batch", "leaves no extent open"]);
 }
 
 /// Guards file names that are not UTF-8, for every kind of file.

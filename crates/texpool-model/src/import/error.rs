@@ -131,9 +131,9 @@ pub enum ImportError {
         /// The names.
         names: Vec<String>,
     },
-    /// Extents were bound in a file whose format does not name them.
+    /// Extents were bound that a TensorFlow Lite model does not leave open.
     #[error(
-        "extents of a TensorFlow Lite model cannot be bound ({}): it is computed with those that it states, {}{}",
+        "the model leaves no extent open that is called {}: it states {}{}",
         printable(&names.join(", ")), printable(&stated.join(", ")), Signature(open)
     )]
     FixedDims {
@@ -141,7 +141,7 @@ pub enum ImportError {
         names: Vec<String>,
         /// The inputs with their extents.
         stated: Vec<String>,
-        /// Axes that the file's `shape_signature` leaves open; computations use their extent in `shape`.
+        /// Names of the extents that the file's `shape_signature` leaves open: an input, a colon and an axis.
         open: Vec<String>,
     },
     /// An input for which the file does not even state the number of axes.
@@ -233,8 +233,7 @@ impl fmt::Display for Signature<'_> {
             return Ok(());
         }
         let open = self.0.join(", ");
-        write!(f, ", also where its shape_signature leaves them open ({})", printable(&open))?;
-        f.write_str("; convert the model with the extents that are wanted")
+        write!(f, ", and its shape_signature leaves open {}", printable(&open))
     }
 }
 
@@ -478,6 +477,13 @@ impl Problem {
         Self { hint, nodes, ..self }
     }
 
+    /// Adapts the hint for a file that leaves extents of its inputs open, and is read with those that it states.
+    pub(super) fn with_open_extents(self) -> Self {
+        let open = |hint| if hint == MALFORMED { OPEN } else { hint };
+        let nodes = self.nodes.into_iter().map(|node| RefusedNode { hint: open(node.hint), ..node }).collect();
+        Self { hint: open(self.hint), nodes, ..self }
+    }
+
     /// Adapts the problem for a constant stored in the file, which cannot be caused by extents that were bound.
     pub(super) fn of_constant(self, name: &str) -> Self {
         let hint = match self.hint {
@@ -497,6 +503,9 @@ impl Problem {
         Self::new(reason, "express it by supported operators, or cut the graph in front of it")
     }
 }
+
+/// Hint for a file whose stated extents may not be the ones to read it with.
+const OPEN: &str = "the file leaves extents of its inputs open: bind them by INPUT:AXIS";
 
 /// Adapts a hint for a file with open extents.
 fn hint_for_bound(hint: &'static str) -> &'static str {

@@ -100,14 +100,15 @@ fn official(key: &str) -> Option<String> {
 /// ```
 pub fn operators() -> String {
     let mut text = format!(
-        "# Operators\n\nONNX operator sets {OLDEST} to {NEWEST}; *since* is the operator set of the oldest definition that is \
-         read. Floats have\n32 or 16 bits; integers and truth values are held in floats, exactly up to 2^24: \
-         those of 8 and 16 bits wrap\naround as a processor's, a run refuses inputs of which others would be rounded, and \
-         the importer nodes where no inputs\nwould help; tensors of TensorFlow Lite that hold 8 bits with a scale are the \
-         real values that they stand for. *Computed on \
-         import* is what happens where all operands are\nknown; *kernels* compute the rest. *Official cases* are \
-         those of ONNX's own tests that are the operator alone, in types that\nare supported: how many of them pass; \
-         those of 64-bit floats are run in 32 bits. Why some do not pass stands in\n`tests/data/onnx_nodes.json`.\n\n\
+        "# Operators\n\nONNX operator sets {OLDEST} to {NEWEST}; *since* is the operator set of the oldest \
+         definition that is read. Floats have\n32 or 16 bits, and those of 64 bits within an ONNX model are \
+         rounded; integers and truth values are held in floats,\nexactly up to 2^24: those of 8 and 16 bits wrap \
+         around as a processor's, a run refuses inputs of which others would\nbe rounded, and the importer nodes \
+         where no inputs would help; tensors of TensorFlow Lite that hold 8 bits with a scale\nare the real \
+         values that they stand for. *Computed on import* is what happens where all operands are known; \
+         *kernels*\ncompute the rest. *Official cases* are those of ONNX's own tests that are the operator alone, \
+         in types that are\nsupported: how many of them pass; those of 64-bit floats are run in 32 bits. Why some \
+         do not pass stands in\n`tests/data/onnx_nodes.json`.\n\n\
          | ONNX | since | TensorFlow Lite | kernels | types | computed on import | official cases | limits |\n\
          |---|---|---|---|---|---|---|---|\n"
     );

@@ -259,8 +259,8 @@ impl OutlineSource {
         let (owner, path) = (Owner::clone(&self.owner), self.path.as_deref());
         match format((*owner).as_ref(), path)? {
             Format::TfLite => {
-                nothing_bound(&owner, &self.options)?;
-                tflite::outline(owner, self.options.fake_quant)
+                no_constants(&self.options)?;
+                tflite::outline(owner, &self.options)
             }
             Format::Onnx => onnx::outline(owner, path, &self.options, image),
         }
@@ -276,23 +276,19 @@ fn read(
 ) -> Result<Graph, ImportError> {
     match format((*owner).as_ref(), path)? {
         Format::TfLite => {
-            nothing_bound(&owner, options)?;
-            tflite::read(owner, options.fake_quant)
+            no_constants(options)?;
+            tflite::read(owner, options)
         }
         Format::Onnx => onnx::read(owner, path, options, beside),
     }
 }
 
-/// Refuses bound extents and inputs, for a format that does not name them.
-fn nothing_bound(owner: &Owner, options: &ImportOptions) -> Result<(), ImportError> {
-    let unbound = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
-    if !options.dims.is_empty() {
-        return Err(tflite::fixed(owner, unbound(options.dims.keys().collect())));
+/// Refuses bound inputs, for a format whose inputs cannot become constants.
+fn no_constants(options: &ImportOptions) -> Result<(), ImportError> {
+    match options.constants.is_empty() {
+        true => Ok(()),
+        false => Err(ImportError::NoSuchInput { names: options.constants.keys().cloned().collect() }),
     }
-    if !options.constants.is_empty() {
-        return Err(ImportError::NoSuchInput { names: unbound(options.constants.keys().collect()) });
-    }
-    Ok(())
 }
 
 /// Detects the format of a file's bytes.

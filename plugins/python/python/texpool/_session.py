@@ -163,7 +163,7 @@ class InferenceSession:
     timeout
         Time limit of a run on the device, in seconds. Defaults to 600.
     dims
-        Extents that an `.onnx` file leaves open, by name: `{"batch": 8}`. If only batches are open, they are 1, with a
+        Extents that the file leaves open, by name: `{"batch": 8}`. If only batches are open, they are 1, with a
         `UserWarning`, and the first run of another batch plans for it with the same options. The last four plans are
         kept; with a budget only the last one used holds device memory. With `plan`, only its batch runs. Shapes, memory
         and plan of the session are those of the batch of 1. If other extents are open, the error names all of them.

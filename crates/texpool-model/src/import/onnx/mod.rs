@@ -24,6 +24,7 @@ mod model;
 mod names;
 mod node_by_node;
 mod node_lowering;
+mod notes;
 mod op_registry;
 mod opset6;
 mod opsets;
@@ -92,8 +93,9 @@ pub(super) fn read(
 ) -> Result<Graph, ImportError> {
     let (model, meter) = parsed(&owner)?;
     let file = graph_of(&model)?;
-    let mut values = ValueSource::new(owner, path);
+    let mut values = ValueSource { rounds_doubles: true, ..ValueSource::new(owner, path) };
     let (graph, names) = lower_all(file, &Opsets::new(&model)?, options, meter, &mut values)?;
+    values.notes.warn();
     beside.extend(values.external.paths().map(Path::to_owned));
     let bytes = (*values.owner.0).as_ref();
     stated::warn_of_others(file, wire::Message::of(bytes, &RefCell::new(Meter::new(bytes.len()))), &names);

@@ -75,6 +75,7 @@ pub(super) struct Tensor {
     /// Byte range of the values in the file, dense and little-endian.
     pub(super) raw: Option<Range<usize>>,
     pub(super) floats: Vec<f32>,
+    pub(super) doubles: Vec<f64>,
     /// Integers of up to 64 bits, or the bits of 16-bit floats.
     pub(super) ints: Vec<i64>,
     /// Entries that name the external file and the range of the values.
@@ -280,6 +281,7 @@ impl Tensor {
                 5 | 7 | 11 => m.ints(value, &mut tensor.ints)?,
                 8 => tensor.name = m.text(value)?,
                 9 => tensor.raw = Some(m.bytes(value)?),
+                10 => m.doubles(value, &mut tensor.doubles)?,
                 13 => tensor.external.push(pair(m.message(value)?)?),
                 14 => tensor.is_external = m.int(value)? == 1,
                 _ => {}

@@ -10,7 +10,7 @@ use super::{
     graph_io,
     graph_lowering::GraphLowering,
     lower_node::lower_node,
-    model::{Extent, Graph, GraphIo, IoType, Node},
+    model::{Extent, Graph, GraphIo, IoType, Node, own_domain},
     names::Names,
     opsets::Opsets,
     preferred_input_layout::PreferredLayouts,
@@ -186,10 +186,12 @@ impl<'m> Outliner<'m> {
             if uncertain {
                 self.uncertain.insert(name);
             }
-            if self.names.facts(name).is_none() {
+            let own = self.names.facts(name).map(|value| (value.dims.to_vec(), value.elem));
+            // Numbers that the runtime draws are no known values for other nodes.
+            if own.is_none() || draws(node) {
                 let like = alike::operand(node).filter(|_| result == 0).and_then(|like| self.names.facts(like));
                 let like = like.map(|value| (value.dims.to_vec(), value.elem));
-                self.stand_in(name, like.or_else(|| Some((Vec::new(), alike::scalar(node, result)?))));
+                self.stand_in(name, own.or(like).or_else(|| Some((Vec::new(), alike::scalar(node, result)?))));
             }
         }
         self.names.leave(node, &mut self.lowering.meter);
@@ -202,8 +204,13 @@ impl<'m> Outliner<'m> {
         self.names.missing_in_branches(node).filter(|_| is_open).map(str::to_owned)
     }
 
-    /// Returns the reason for which the stated type of an operand or result is not supported.
+    /// Returns the reason for which a node is left: it draws random numbers, or the stated type of an operand or
+    /// result is not supported.
     fn unreadable(&self, node: &Node) -> Option<Problem> {
+        if draws(node) {
+            let reason = "it draws random numbers, which a runtime draws anew in each run";
+            return Some(Problem::new(reason, "the runtime computes it; a session of texpool alone draws them once"));
+        }
         let [operands, results] = [("operand", &node.inputs), ("result", &node.outputs)]
             .map(|(role, names)| names.iter().map(move |name| (role, name)));
         operands.chain(results).find_map(|(role, name)| {
@@ -291,6 +298,14 @@ impl<'m> Outliner<'m> {
         let kind = element_type.map_or(IoType::Unstated, |element_type| IoType::Tensor(number(element_type), extents));
         GraphIo { name: name.to_owned(), kind }
     }
+}
+
+/// Operators whose results differ from run to run.
+const DRAWING: [&str; 4] = ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"];
+
+/// Returns whether a node is one of them.
+fn draws(node: &Node) -> bool {
+    own_domain(&node.domain).is_empty() && DRAWING.contains(&node.op.as_str())
 }
 
 /// Attributes a problem to an operand.

@@ -178,6 +178,11 @@ impl NodeLowering<'_> {
         Ok(self.int(name)?.map_or(default, |i| i != 0))
     }
 
+    /// Returns the element type whose number an attribute has. 64-bit floats become 32-bit ones where that is allowed.
+    pub(super) fn stated_type(&mut self, name: &str) -> Result<Option<ElementType>, Problem> {
+        self.int(name)?.map(|code| self.values.element_type(code)).transpose()
+    }
+
     /// Returns a float attribute.
     pub(super) fn float(&self, name: &str, default: f32) -> Result<f32, Problem> {
         Ok(self.of(name, "a float", |a| a.float)?.unwrap_or(default))

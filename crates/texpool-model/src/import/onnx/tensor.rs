@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::{
     array::{Array, count},
-    element_type::element_type,
+    element_type::{DOUBLE, element_type},
     external::External,
     model::Tensor,
+    notes::Notes,
 };
 use crate::import::{error::Problem, meter::Meter, model_file::Owner};
 use texpool_ops::graph::{Bytes, Constant, ElementType};
@@ -17,6 +18,10 @@ use texpool_ops::graph::{Bytes, Constant, ElementType};
 pub(super) struct ValueSource {
     pub(super) external: External,
     pub(super) owner: Owned,
+    /// True if 64-bit floats become 32-bit ones, false if they are refused.
+    pub(super) rounds_doubles: bool,
+    /// Counts for warnings.
+    pub(super) notes: Notes,
 }
 
 /// The file's bytes, shared with every constant borrowed from them.
@@ -31,12 +36,22 @@ impl std::fmt::Debug for Owned {
 impl ValueSource {
     /// For a model in these bytes. External files are looked up beside `path`.
     pub(super) fn new(owner: Owner, path: Option<&Path>) -> Self {
-        Self { external: path.map(External::beside).unwrap_or_default(), owner: Owned(owner) }
+        let external = path.map(External::beside).unwrap_or_default();
+        Self { external, owner: Owned(owner), rounds_doubles: false, notes: Notes::default() }
+    }
+
+    /// Returns the element type with an ONNX number. 64-bit floats become 32-bit ones where that is allowed.
+    pub(super) fn element_type(&mut self, code: i64) -> Result<ElementType, Problem> {
+        if code == DOUBLE && self.rounds_doubles {
+            self.notes.rounded += 1;
+            return Ok(ElementType::F32);
+        }
+        element_type(code)
     }
 
     /// Reads the values of a tensor. External files increase the allowance of the meter; copies are charged.
     pub(super) fn array(&mut self, tensor: &Tensor, meter: &mut Meter) -> Result<Array, Problem> {
-        let elem = element_type(tensor.kind)?;
+        let elem = self.element_type(tensor.kind)?;
         let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>();
         let dims = dims.ok_or_else(|| Problem::malformed(format!("it has the extents {:?}", tensor.dims)))?;
         let elements = count(&dims)?;
@@ -46,11 +61,16 @@ impl ValueSource {
                 .ok_or_else(|| Problem::malformed("its values lie outside the file"))?,
             (None, false) => return typed(tensor, elem, dims, elements, meter),
         };
-        let (length, expected) = (bytes.len(), elements.saturating_mul(elem.size()));
+        let size = if tensor.kind == DOUBLE { size_of::<f64>() } else { elem.size() };
+        let (length, expected) = (bytes.len(), elements.saturating_mul(size));
         if length != expected {
             return Err(Problem::malformed(format!("its values are {length} bytes, {dims:?} needs {expected}")));
         }
         Ok(match elem {
+            ElementType::F32 if tensor.kind == DOUBLE => {
+                let doubles = bytes.as_slice().as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes));
+                rounded(dims, doubles, elements, meter)?
+            }
             ElementType::F32 => Array::of_constant(dims, Constant::new(ElementType::F32, bytes)),
             ElementType::F16 => Array::of_constant(dims, Constant::new(ElementType::F16, bytes)),
             ElementType::I8 | ElementType::U8 => Array::of_stored(dims, Constant::new(elem, bytes)),
@@ -67,13 +87,18 @@ fn typed(
     elements: usize,
     meter: &mut Meter,
 ) -> Result<Array, Problem> {
-    let count = if elem == ElementType::F32 { tensor.floats.len() } else { tensor.ints.len() };
+    let count = match elem {
+        ElementType::F32 if tensor.kind == DOUBLE => tensor.doubles.len(),
+        ElementType::F32 => tensor.floats.len(),
+        _ => tensor.ints.len(),
+    };
     if count != elements {
         return Err(Problem::malformed(format!("it has {count} values, {dims:?} needs {elements}")));
     }
     meter.memory(elements.saturating_mul(elem.size().max(size_of::<f32>())))?;
     let outside = |value: i64| Problem::malformed(format!("its value {value} is beyond its type, {elem:?}"));
     Ok(match elem {
+        ElementType::F32 if tensor.kind == DOUBLE => rounded(dims, tensor.doubles.iter().copied(), elements, meter)?,
         ElementType::F32 => Array::of_floats(dims, elem, &tensor.floats),
         ElementType::F16 => {
             let bits = |&bits: &i64| u16::try_from(bits).map(u16::to_le_bytes).map_err(|_| outside(bits));
@@ -90,6 +115,24 @@ fn typed(
             Array::of_ints(dims, elem, meter.filled(elements, tensor.ints.iter().copied())?)
         }
     })
+}
+
+/// Rounds 64-bit floats to 32 bits. Numbers beyond the range become the greatest or the least one, and not infinities,
+/// because files mask by such numbers.
+fn rounded(
+    dims: Vec<usize>,
+    doubles: impl Iterator<Item = f64>,
+    elements: usize,
+    meter: &mut Meter,
+) -> Result<Array, Problem> {
+    let narrow = |double: f64| match double.is_finite() {
+        true => double.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32,
+        false => double as f32,
+    };
+    // Once as floats, and once as their bytes.
+    meter.memory(elements.saturating_mul(size_of::<f32>()))?;
+    let floats = meter.filled(elements, doubles.map(narrow))?;
+    Ok(Array::of_floats(dims, ElementType::F32, &floats))
 }
 
 /// Appends the integers stored in `bytes` to a list with sufficient capacity.

@@ -195,6 +195,18 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
+    /// Appends the 64-bit floats of a packed field.
+    pub(super) fn doubles(&self, value: &FieldValue, to: &mut Vec<f64>) -> Read<()> {
+        let FieldValue::Bytes(range) = value else { return Err(self.unexpected()) };
+        let (doubles, rest) = self.file.get(range.clone()).unwrap_or_default().as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(Broken::new("packed doubles end inside a double", range.start));
+        }
+        self.makes(range.len())?;
+        to.extend(doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)));
+        Ok(())
+    }
+
     fn unexpected(&self) -> Broken {
         Broken::new("a field has another type than the format gives it", self.range.start)
     }

@@ -1,6 +1,7 @@
 //! The `.tflite` reader: verifies the file, reads tensors, lowers operators in order, and lists all refusals
 //! together.
 
+mod bodies;
 mod lower;
 pub mod micro;
 mod micro_error;
@@ -15,7 +16,7 @@ mod sparse;
 mod tensors;
 mod variables;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
@@ -24,7 +25,7 @@ pub(super) use op_registry::Described;
 pub(super) use outline::outline;
 
 use super::{
-    FakeQuant, ModelMetadata,
+    FakeQuant, ImportOptions, ModelMetadata,
     common::{
         finish::{finished, inexact},
         graph::NODE_BYTES,
@@ -37,11 +38,12 @@ use super::{
     outline::NodesToRead,
 };
 use lower::lower;
+use opcode::Kind;
 use operator_lowering::{OperatorLowering, SubgraphLowering};
 use reader::{Schema, Table};
 use schema::{Model, Operator, OperatorCode, SubGraph};
 use tensors::{FileTensor, tensor_id, tensors};
-use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
+use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Tensor, TensorId};
 use texpool_plan::printable;
 use variables::Variables;
 
@@ -57,13 +59,13 @@ pub(super) fn is(bytes: &[u8]) -> bool {
 }
 
 /// Reads a model. The graph has the name stated in the file. Its constants are borrowed from the bytes.
-pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportError> {
+pub(super) fn read(owner: Owner, options: &ImportOptions) -> Result<Graph, ImportError> {
     let model = supported((*owner).as_ref())?;
     let subgraphs = model.subgraphs().unwrap_or_default();
     let Some((subgraph, others)) = subgraphs.split_first() else { return Err(no_graph()) };
     let operators = subgraph.operators().unwrap_or_default();
-    let (graph, called) = lower_graph(&model, subgraph, &operators, ports(subgraph), &owner, fake_quant)?;
-    // Bodies of control flow do not get here, because the operators that use them were refused.
+    let reading = Reading { fake_quant: options.fake_quant, extents: Extents::Bound(&options.dims) };
+    let (graph, called) = lower_graph(&model, subgraph, &operators, ports(subgraph), &owner, reading)?;
     let others = others.iter().zip(1..).filter(|(_, index)| !called.contains(index)).map(|(graph, _)| graph);
     let others: Vec<&SubGraph<'_>> = others.collect();
     if !others.is_empty() {
@@ -76,7 +78,13 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
 }
 
 /// Reads nodes of a graph of the model as a graph of their own.
-fn read_nodes(owner: Owner, fake_quant: FakeQuant, graph: usize, part: &NodesToRead<'_>) -> Result<Graph, ImportError> {
+fn read_nodes(
+    owner: Owner,
+    fake_quant: FakeQuant,
+    extents: &[Option<Vec<usize>>],
+    graph: usize,
+    part: &NodesToRead<'_>,
+) -> Result<Graph, ImportError> {
     let model = supported((*owner).as_ref())?;
     let subgraphs = model.subgraphs().unwrap_or_default();
     let subgraph = subgraphs.get(graph).ok_or_else(no_graph)?;
@@ -86,25 +94,26 @@ fn read_nodes(owner: Owner, fake_quant: FakeQuant, graph: usize, part: &NodesToR
         role,
         ids: tensors.iter().map(|&tensor| i32::try_from(tensor).unwrap_or(-1)).collect(),
     });
-    lower_graph(&model, subgraph, &operators, ports, &owner, fake_quant).map(|(graph, _)| graph)
+    let reading = Reading { fake_quant, extents: Extents::Of(extents) };
+    lower_graph(&model, subgraph, &operators, ports, &owner, reading).map(|(graph, _)| graph)
 }
 
 fn no_graph() -> ImportError {
     ImportError::Malformed { what: "it holds no graph".to_owned() }
 }
 
-/// Lowers operators of a graph, or fails with the list of those that are refused. Also returns the indices of graphs
-/// whose constants are the first values of variables.
+/// Lowers operators of a graph, or fails with the list of those that are refused. Also returns the indices of other
+/// graphs of the model that its operators have as branches, or call for the first values of variables.
 fn lower_graph<'a>(
     model: &Model<'a>,
     subgraph: &SubGraph<'a>,
     operators: &[Operator<'a>],
     [inputs, outputs]: [IoTensors; 2],
     owner: &Owner,
-    fake_quant: FakeQuant,
+    reading: Reading<'_>,
 ) -> Result<(Graph, HashSet<usize>), ImportError> {
     let file = (**owner).as_ref().len();
-    let mut lowering = begun(model, (subgraph, operators), [&inputs, &outputs], file, Meter::new(file), fake_quant)?;
+    let mut lowering = begun(model, (subgraph, operators), [&inputs, &outputs], file, Meter::new(file), reading)?;
     let codes = model.operator_codes().unwrap_or_default();
     lower_all(&mut lowering, owner, operators, &codes)?;
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
@@ -113,7 +122,8 @@ fn lower_graph<'a>(
     note_host_types(&mut lowering);
     copy_outputs(&mut lowering, owner)?;
     refuse_inexact(&lowering, operators, &codes)?;
-    Ok((finished(lowering.graph, &lowering.meter)?, lowering.variables.called))
+    lowering.called.extend(lowering.variables.called);
+    Ok((finished(lowering.graph, &lowering.meter)?, lowering.called))
 }
 
 /// Reads the facts that a model states about its origin: its description and the name of its first graph.
@@ -124,22 +134,36 @@ pub(super) fn metadata(bytes: &[u8]) -> Result<ModelMetadata, ImportError> {
     Ok(ModelMetadata { graph_name, description: model.description().unwrap_or_default(), ..ModelMetadata::default() })
 }
 
-/// Returns the error for bound extents: the format does not name extents.
-pub(super) fn fixed(owner: &Owner, names: Vec<String>) -> ImportError {
-    let model = match supported((**owner).as_ref()) {
-        Ok(model) => model,
-        Err(error) => return error,
-    };
+/// Binds extents of inputs that the file leaves open. Fails with the names that are none of them.
+fn bind(
+    inputs: &[TensorId],
+    tensors: &mut IdVec<TensorId, FileTensor<'_>>,
+    dims: &BTreeMap<String, usize>,
+) -> Result<(), Vec<String>> {
+    let mut missing = Vec::new();
+    for (name, &extent) in dims {
+        let axis_of = |id: TensorId| {
+            let axis = name.strip_prefix(&tensors[id].name)?.strip_prefix(':')?.parse().ok()?;
+            tensors[id].is_open(axis).then_some((id, axis))
+        };
+        match inputs.iter().find_map(|&id| axis_of(id)) {
+            Some((id, axis)) => tensors[id].bind(axis, extent),
+            None => missing.push(name.clone()),
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(missing) }
+}
+
+/// Returns the error for bound names that are no open extents.
+fn not_open(subgraph: &SubGraph<'_>, names: Vec<String>) -> ImportError {
     let (mut stated, mut open) = (Vec::new(), Vec::new());
-    let subgraph = model.subgraphs().unwrap_or_default().into_iter().next();
-    let tensors = subgraph.as_ref().and_then(SubGraph::tensors).unwrap_or_default();
-    let inputs = subgraph.and_then(|subgraph| subgraph.inputs()).unwrap_or_default();
-    for id in inputs.into_iter().take(MAX_WARNED) {
+    let tensors = subgraph.tensors().unwrap_or_default();
+    for id in subgraph.inputs().unwrap_or_default().into_iter().take(MAX_WARNED) {
         let Some(tensor) = usize::try_from(id).ok().and_then(|id| tensors.get(id)) else { continue };
         let (name, shape) = (label(&tensor.name().unwrap_or_default()), tensor.shape().unwrap_or_default());
         let signature = tensor.shape_signature().unwrap_or_default();
         let axes = signature.iter().enumerate().take(tensors::MAX_RANK).filter(|(_, extent)| **extent < 0);
-        open.extend(axes.map(|(axis, _)| format!("axis {axis} of `{name}`")));
+        open.extend(axes.map(|(axis, _)| format!("{name}:{axis}")));
         stated.push(format!("`{name}` {:?}", shape.into_iter().take(tensors::MAX_RANK).collect::<Vec<_>>()));
     }
     ImportError::FixedDims { names, stated, open }
@@ -151,6 +175,22 @@ fn supported(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
     if model.version() == VERSION { Ok(model) } else { Err(ImportError::Version(model.version())) }
 }
 
+/// How a graph is read.
+#[derive(Clone, Copy)]
+struct Reading<'r> {
+    fake_quant: FakeQuant,
+    extents: Extents<'r>,
+}
+
+/// Extents beside those that the file states.
+#[derive(Clone, Copy)]
+enum Extents<'r> {
+    /// Those of inputs that the caller bound, by name.
+    Bound(&'r BTreeMap<String, usize>),
+    /// Those of each tensor.
+    Of(&'r [Option<Vec<usize>>]),
+}
+
 /// Creates the graph, before any operator is lowered.
 fn begun<'a>(
     model: &Model<'a>,
@@ -158,26 +198,44 @@ fn begun<'a>(
     [inputs, outputs]: [&IoTensors; 2],
     file: usize,
     mut meter: Meter,
-    fake_quant: FakeQuant,
+    reading: Reading<'_>,
 ) -> Result<SubgraphLowering<'a>, ImportError> {
     let buffers = model.buffers().unwrap_or_default();
-    let tensors = match tensors(subgraph, &buffers, file, &mut meter) {
+    let mut tensors = match tensors(subgraph, &buffers, file, &mut meter) {
         Ok(tensors) => tensors,
         Err(problem) => return Err(ImportError::Malformed { what: problem.within(None, "", "")?.reason }),
     };
+    let input_ids = inputs.tensor_ids(&tensors)?;
+    let mut is_resized = false;
+    match reading.extents {
+        Extents::Bound(dims) => {
+            bind(&input_ids, &mut tensors, dims).map_err(|names| not_open(subgraph, names))?;
+            is_resized = !dims.is_empty();
+        }
+        Extents::Of(extents) => {
+            let known = tensors.iter_mut().zip(extents);
+            known.for_each(|(tensor, extents)| extents.iter().for_each(|extents| tensor.set_extents(extents)));
+        }
+    }
     let mut lowering = SubgraphLowering {
         graph: Graph {
             name: subgraph.name().unwrap_or_default(),
-            tensors: tensors.iter().map(placeholder).collect(),
+            tensors: tensors.iter().map(FileTensor::placeholder).collect(),
             nodes: IdVec::new(),
-            inputs: inputs.tensor_ids(&tensors)?,
             outputs: outputs.tensor_ids(&tensors)?,
+            inputs: input_ids,
             variables: Vec::new(),
         },
+        ids: tensors.ids().collect(),
         tensors,
         meter,
-        fake_quant,
+        fake_quant: reading.fake_quant,
+        is_resized,
         variables: Variables::new(model, operators),
+        model: *model,
+        lower,
+        called: HashSet::new(),
+        depth: 0,
     };
     for &id in &lowering.graph.inputs {
         lowering.meter.state(lowering.graph.tensors[id].shape.len());
@@ -197,13 +255,6 @@ fn verified<S: Schema>(bytes: &[u8]) -> Result<S::Wrapper<'_>, ImportError> {
     ForwardsUOffset::<S>::run_verifier(&mut Verifier::new(&options, bytes), 0)
         .map_err(|error| damaged(error.to_string().trim_end().replace('\n', ";")))?;
     Table::root(bytes).map(S::wrap).ok_or_else(|| damaged("it has no root table".to_owned()))
-}
-
-/// Creates the graph's tensor for a tensor of the file. It has no values yet, and no extents if those are invalid.
-fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
-    // Invalid extents are reported for the operator that reads or writes the tensor.
-    let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
-    Tensor { dims, ..Tensor::new(tensor.name.as_str(), shape) }
 }
 
 /// Returns inputs and outputs of a graph.
@@ -278,26 +329,6 @@ fn copy_outputs(lowering: &mut SubgraphLowering<'_>, owner: &Owner) -> Result<()
     Ok(())
 }
 
-/// The operator that a code refers to.
-struct Kind {
-    builtin: Option<&'static str>,
-    custom: Option<String>,
-}
-
-impl Kind {
-    fn of(code: &OperatorCode<'_>) -> Self {
-        let builtin = opcode::name(code.code());
-        Self { builtin, custom: code.custom_code().filter(|_| builtin == Some("CUSTOM")) }
-    }
-
-    fn name(&self) -> String {
-        match (self.builtin, &self.custom) {
-            (Some(builtin), Some(custom)) => format!("{builtin} {custom}"),
-            (builtin, _) => builtin.unwrap_or("UNKNOWN").to_owned(),
-        }
-    }
-}
-
 /// Result of lowering an operator.
 struct Lowered<'l, 'a> {
     node: usize,
@@ -309,9 +340,9 @@ struct Lowered<'l, 'a> {
 
 impl Lowered<'_, '_> {
     /// Name of the result.
-    fn name<'t>(&self, tensors: &'t IdVec<TensorId, FileTensor<'_>>) -> &'t str {
-        let output = self.operator.outputs().and_then(|outputs| tensor_id(*outputs.first()?, tensors));
-        output.map(|id| tensors[id].name.as_str()).unwrap_or_default()
+    fn name<'t>(&self, lowering: &'t SubgraphLowering<'_>) -> &'t str {
+        let output = self.operator.outputs().and_then(|outputs| lowering.id(*outputs.first()?));
+        output.map(|id| lowering.tensors[id].name.as_str()).unwrap_or_default()
     }
 }
 
@@ -328,7 +359,7 @@ fn refuse_inexact(
             let code = usize::try_from(operator.opcode()).ok().and_then(|i| codes.get(i));
             let kind = code.map(|code| Kind::of(code).name()).unwrap_or_default();
             let lowered = Lowered { node, operator, kind, outcome: Ok(()) };
-            let name = lowered.name(&lowering.tensors);
+            let name = lowered.name(lowering);
             refusals.note(node, name, &lowered.kind, name, problem.clone())?;
         }
     }
@@ -343,9 +374,15 @@ fn lower_all<'a>(
     codes: &[OperatorCode<'a>],
 ) -> Result<(), ImportError> {
     let mut refusals = Refusals::default();
+    let is_open = lowering.graph.inputs.iter().any(|&id| lowering.tensors[id].has_open_axes());
     lower_each(lowering, owner, operators, codes, |lowering, mut lowered| {
-        let Err(problem) = std::mem::replace(&mut lowered.outcome, Ok(())) else { return Ok(true) };
-        let name = lowered.name(&lowering.tensors);
+        let Err(mut problem) = std::mem::replace(&mut lowered.outcome, Ok(())) else { return Ok(true) };
+        problem = match (lowering.is_resized, is_open) {
+            (true, _) => problem.with_bound_extents(),
+            (false, true) => problem.with_open_extents(),
+            (false, false) => problem,
+        };
+        let name = lowered.name(lowering);
         refusals.note(lowered.node, name, &lowered.kind, name, problem)?;
         Ok(!refusals.is_full())
     })?;

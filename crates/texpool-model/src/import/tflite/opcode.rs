@@ -1,5 +1,7 @@
 //! Names of the builtin operators, by code, as spelled in the TensorFlow Lite schema.
 
+use super::schema::OperatorCode;
+
 /// Returns the name of an operator code.
 pub(super) fn name(code: i32) -> Option<&'static str> {
     NAMES.get(usize::try_from(code).ok()?).copied()
@@ -10,6 +12,26 @@ pub(super) fn code(name: &str) -> Option<i32> {
     let builtin = name.split_once(' ').map_or(name, |(custom, _)| custom);
     let code = NAMES.iter().position(|&listed| listed == builtin)?;
     i32::try_from(code).ok()
+}
+
+/// The operator that a code refers to.
+pub(super) struct Kind {
+    pub(super) builtin: Option<&'static str>,
+    pub(super) custom: Option<String>,
+}
+
+impl Kind {
+    pub(super) fn of(code: &OperatorCode<'_>) -> Self {
+        let builtin = name(code.code());
+        Self { builtin, custom: code.custom_code().filter(|_| builtin == Some("CUSTOM")) }
+    }
+
+    pub(super) fn name(&self) -> String {
+        match (self.builtin, &self.custom) {
+            (Some(builtin), Some(custom)) => format!("{builtin} {custom}"),
+            (builtin, _) => builtin.unwrap_or("UNKNOWN").to_owned(),
+        }
+    }
 }
 
 #[rustfmt::skip]

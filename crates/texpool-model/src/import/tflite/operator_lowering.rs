@@ -1,8 +1,10 @@
 //! Context for lowering an operator: its operands and options in the file, and the graph that is being built.
 
+use std::collections::HashSet;
+
 use super::{
-    schema::{Operator, Options},
-    tensors::{FileTensor, Grid, MAX_RANK, shape_of, tensor_id},
+    schema::{Model, Operator, Options},
+    tensors::{FileTensor, Grid, MAX_RANK, computed_shape, shape_of},
     variables::{Value, Variables},
 };
 use crate::import::{
@@ -23,6 +25,8 @@ use texpool_ops::{
 /// The graph that is being built. Its tensors begin with those of the file, with the same indices.
 #[derive(Debug)]
 pub(super) struct SubgraphLowering<'a> {
+    /// Tensors by their numbers in the graph of the file whose operators are being lowered.
+    pub(super) ids: Vec<TensorId>,
     pub(super) tensors: IdVec<TensorId, FileTensor<'a>>,
     pub(super) graph: Graph,
     /// Allowances of the import.
@@ -30,6 +34,25 @@ pub(super) struct SubgraphLowering<'a> {
     /// Selects whether 8-bit results are rounded to the representable values, or only limited to their range.
     pub(super) fake_quant: FakeQuant,
     pub(super) variables: Variables<'a>,
+    /// True if the caller bound extents that the file leaves open.
+    pub(super) is_resized: bool,
+    pub(super) model: Model<'a>,
+    /// Lowers an operator.
+    pub(super) lower: Lower,
+    /// Indices of the graphs that operators have as branches.
+    pub(super) called: HashSet<usize>,
+    /// Number of branches that contain the operator that is being lowered.
+    pub(super) depth: usize,
+}
+
+/// Adds the nodes of an operator.
+type Lower = fn(&mut OperatorLowering<'_, '_>, &str) -> Result<(), Problem>;
+
+impl SubgraphLowering<'_> {
+    /// Returns the tensor with a number in the graph of the file, if it exists.
+    pub(super) fn id(&self, number: i32) -> Option<TensorId> {
+        usize::try_from(number).ok().and_then(|number| self.ids.get(number)).copied()
+    }
 }
 
 /// Upper end of the range in which floats hold all whole numbers.
@@ -46,6 +69,8 @@ pub(super) struct OperatorLowering<'l, 'a> {
     outputs: Vec<TensorId>,
     /// The current result. An arbitrary tensor if the operator has none, which `lower` checks before any use.
     output: TensorId,
+    /// Number of nodes after the last branch of the operator; those before were marked there.
+    pub(super) after_bodies: usize,
 }
 
 impl<'l, 'a> OperatorLowering<'l, 'a> {
@@ -56,12 +81,11 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         index: usize,
     ) -> Result<Self, Problem> {
         let outputs = operator.outputs().unwrap_or_default();
-        let checked_id = |id: i32| tensor_id(id, &lowering.tensors);
-        let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(checked_id).collect();
+        let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(|number| lowering.id(number)).collect();
         let outputs = outputs.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
         let output = outputs.first().copied().unwrap_or(TensorId::new(0));
         let inputs = operator.inputs().unwrap_or_default();
-        Ok(Self { lowering, owner, operator, index, inputs, outputs, output })
+        Ok(Self { lowering, owner, operator, index, inputs, outputs, output, after_bodies: 0 })
     }
 
     /// Fails unless the operator has `expected` results.
@@ -125,7 +149,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     }
 
     fn id(&self, position: usize) -> Result<TensorId, Problem> {
-        let id = self.inputs.get(position).and_then(|&id| tensor_id(id, &self.lowering.tensors));
+        let id = self.inputs.get(position).and_then(|&number| self.lowering.id(number));
         id.ok_or_else(|| Problem::malformed(format!("operand {position} is no tensor of the file")))
     }
 
@@ -181,10 +205,25 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         &mut self.lowering.meter
     }
 
+    /// The graph that is being built, the file's bytes, and the index of the operator of the main graph that this one
+    /// is or is contained in.
+    pub(super) fn parts(&mut self) -> (&mut SubgraphLowering<'a>, &'l Owner, usize) {
+        (self.lowering, self.owner, self.index)
+    }
+
     /// Lets the result stand for a variable.
     pub(super) fn name_variable(&mut self) -> Result<(), Problem> {
+        self.outside_branches()?;
         self.operands(0, 0)?;
         self.lowering.variables.name(self.output, &self.operator)
+    }
+
+    /// Fails in a branch, which may be computed where it is not taken.
+    fn outside_branches(&self) -> Result<(), Problem> {
+        match self.lowering.depth {
+            0 => Ok(()),
+            _ => Err(Problem::unsupported("it names variables in a branch")),
+        }
     }
 
     /// Lets the result be the value of a variable.
@@ -214,13 +253,19 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     pub(super) fn assign_variable(&mut self) -> Result<(), Problem> {
         self.operands(2, 2)?;
         let (handle, value) = (self.id(0)?, self.operand(1)?);
-        let SubgraphLowering { variables, tensors, .. } = &mut *self.lowering;
+        let SubgraphLowering { variables, tensors, graph, .. } = &mut *self.lowering;
         tensors[value].computable()?;
+        if tensors[value].stated() != Some(&graph.tensors[value].dims) {
+            return Err(Problem::unsupported(
+                "a variable takes other extents than the file states, as they were bound",
+            ));
+        }
         variables.assign(handle, value, &tensors[value])
     }
 
     /// Takes the first values of variables from another graph of the model.
     pub(super) fn call_once(&mut self, graph: i32) -> Result<(), Problem> {
+        self.outside_branches()?;
         let SubgraphLowering { variables, meter, .. } = &mut *self.lowering;
         variables.call_once(graph, self.owner, meter)
     }
@@ -278,10 +323,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     /// Returns the only value of a constant operand.
     pub(super) fn scalar(&mut self, position: usize, role: &str) -> Result<f32, Problem> {
         let id = self.constant(position, role)?;
-        match self.lowering.graph.tensors[id].constant.as_ref().map(|c| c.to_f32().into_owned()).as_deref() {
-            Some(&[value]) => Ok(value),
-            _ => Err(Problem::malformed(format!("its {role} is no single number"))),
-        }
+        self.known_number(id).ok_or_else(|| Problem::malformed(format!("its {role} is no single number")))
     }
 
     /// Loads the values of a tensor into the graph, if the file contains them.
@@ -302,8 +344,37 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     /// Passes the operand through: a constant stays constant, a computed tensor becomes a reshape.
     pub(super) fn pass_on(&mut self) -> Result<(), Problem> {
         let input = self.operand(0)?;
+        self.pass(input)
+    }
+
+    /// Returns whether a tensor's elements are truth values.
+    pub(super) fn is_bool(&self, id: TensorId) -> bool {
+        self.lowering.tensors.get(id).is_some_and(FileTensor::is_bool)
+    }
+
+    /// Returns the only value of a constant.
+    pub(super) fn known_number(&self, id: TensorId) -> Option<f32> {
+        match self.lowering.graph.tensors[id].constant.as_ref().map(|c| c.to_f32().into_owned()).as_deref() {
+            Some(&[value]) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Loads a tensor that becomes a result as it is. Fails unless it has the type and the extents of the result.
+    pub(super) fn load_result(&mut self, id: TensorId) -> Result<(), Problem> {
+        self.load(id)?;
+        let SubgraphLowering { tensors, .. } = &*self.lowering;
+        if !tensors[id].is_like(&tensors[self.output]) {
+            let [from, to] = [id, self.output].map(|id| &tensors[id].name);
+            return Err(Problem::malformed(format!("its result `{to}` and `{from}` differ in type")));
+        }
+        self.gives_like(id)
+    }
+
+    /// Passes a tensor on as the result.
+    pub(super) fn pass(&mut self, input: TensorId) -> Result<(), Problem> {
         if !self.lowering.graph.is_constant(input) {
-            self.gives(self.dims(input))?;
+            self.gives_like(input)?;
             return self.emit(Op::Reshape, &[input], Act::None);
         }
         let requantised = self.requantised().filter(|_| self.lowering.fake_quant == FakeQuant::On);
@@ -405,18 +476,46 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.lowering.tensors[self.output].computable().map(|()| self.output)
     }
 
-    /// Fails if the file states different extents for the result.
-    pub(super) fn gives(&self, dims: &[usize]) -> Result<(), Problem> {
-        let stated = self.dims(self.output()?);
+    /// Sets the extents of the result, which follow from those of its operands. Fails if the file states others,
+    /// unless it leaves some open and the caller bound them.
+    pub(super) fn gives(&mut self, dims: &[usize]) -> Result<(), Problem> {
+        let output = self.output()?;
+        let stated = self.dims(output);
         if stated == dims {
+            return Ok(());
+        }
+        if self.lowering.is_resized && self.lowering.tensors[output].may_have(dims) {
+            let shape = computed_shape(&self.lowering.tensors[output].name, dims)?;
+            let tensor = &mut self.lowering.graph.tensors[output];
+            (tensor.dims, tensor.shape) = (dims.to_vec(), shape);
             return Ok(());
         }
         Err(Problem::malformed(format!("its result is stated as {stated:?}, its operands give {dims:?}")))
     }
 
+    /// Sets the extents of the result to those of a tensor.
+    pub(super) fn gives_like(&mut self, id: TensorId) -> Result<(), Problem> {
+        let dims = self.dims(id).to_vec();
+        self.gives(&dims)
+    }
+
+    /// Returns whether the caller bound extents, so that those that the file states are others.
+    pub(super) const fn is_resized(&self) -> bool {
+        self.lowering.is_resized
+    }
+
     /// Adds a node whose result has the shape stated in the file.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], act: Act) -> Result<(), Problem> {
-        let shape = self.shape(self.output()?);
+        let output = self.output()?;
+        if self.lowering.is_resized {
+            let inferred = inferred(&self.lowering.graph, &op, inputs, self.shape(output))?;
+            let rank = self.dims(output).len();
+            let dims = inferred.dims();
+            if inferred != self.shape(output) && rank <= dims.len() {
+                self.gives(&dims[dims.len() - rank..])?;
+            }
+        }
+        let shape = self.shape(output);
         self.emit_as(op, inputs, act, shape)
     }
 
@@ -535,7 +634,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     fn requantised(&self) -> Option<Grid> {
         let tensors = &self.lowering.tensors;
         let grid = tensors[self.output].grid()?;
-        let operands = self.inputs.iter().filter_map(|&id| Some(&tensors[tensor_id(id, tensors)?]));
+        let operands = self.inputs.iter().filter_map(|&number| Some(&tensors[self.lowering.id(number)?]));
         operands.filter(|operand| operand.is_real()).any(|operand| operand.grid() != Some(grid)).then_some(grid)
     }
 
@@ -553,10 +652,12 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     /// Marks the graph's nodes from `first` on if they compute integers from integers. Compiling a model then checks
     /// that floats can hold those integers.
     pub(super) fn mark_integers(&mut self, first: usize) {
-        let OperatorLowering { lowering: SubgraphLowering { tensors, graph, .. }, inputs, output, .. } = self;
+        let operands: Vec<TensorId> = self.inputs.iter().filter_map(|&number| self.lowering.id(number)).collect();
+        let first = first.max(self.after_bodies);
+        let OperatorLowering { lowering: SubgraphLowering { tensors, graph, .. }, output, .. } = self;
         let integers = |tensor: &FileTensor<'_>| tensor.is_integer() && !tensor.is_bool();
-        let operands = inputs.iter().filter_map(|&id| tensor_id(id, tensors)).filter(|&id| !graph.is_constant(id));
-        if operands.into_iter().any(|id| integers(&tensors[id])) && integers(&tensors[*output]) {
+        let mut operands = operands.into_iter().filter(|&id| !graph.is_constant(id));
+        if operands.any(|id| integers(&tensors[id])) && integers(&tensors[*output]) {
             for index in first..graph.nodes.len() {
                 graph.nodes[NodeId::new(index)].integers = tensors[*output].element_type();
             }

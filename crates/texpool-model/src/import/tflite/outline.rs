@@ -1,16 +1,18 @@
 //! Lists the nodes of a `.tflite` file in their order. Every tensor states its extents, so nodes after a refused one
 //! can be examined as usual.
 
+use std::collections::BTreeMap;
+
 use super::{
-    Lowered, begun, lower_each,
+    Extents, Lowered, Reading, begun, lower_each,
     operator_lowering::SubgraphLowering,
     ports, read_nodes,
     schema::{Model, SubGraph},
     supported,
-    tensors::{FileTensor, VARIABLES, tensor_id},
+    tensors::VARIABLES,
 };
 use crate::import::{
-    FakeQuant,
+    FakeQuant, ImportOptions,
     error::{ImportError, Problem},
     label::label,
     meter::Meter,
@@ -18,27 +20,35 @@ use crate::import::{
     outline::{Format, GraphOutline, NodeOutline, Outline, PartReader, RefusalCount, TensorOutline, Verdict},
 };
 use texpool_ops::{
-    graph::{Epilogue, IdVec, Op, TensorId},
+    graph::{Epilogue, Op, TensorId},
     ops,
 };
 
 /// Operators of variables, which a delegate cannot take.
 const OF_VARIABLES: [&str; 4] = ["ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"];
 
+/// Hint for an operator with branches.
+const ALONE: &str = "the runtime computes it; a session of texpool alone computes both branches";
+
 /// Hint for these.
 const KEPT: &str = "the runtime computes it; a session of texpool alone keeps variables by itself";
 
 /// Returns the outline of a file.
-pub(in crate::import) fn outline(owner: Owner, fake_quant: FakeQuant) -> Result<Outline, ImportError> {
+pub(in crate::import) fn outline(owner: Owner, options: &ImportOptions) -> Result<Outline, ImportError> {
     let bytes = (*owner).as_ref();
     let model = supported(bytes)?;
     let subgraphs = model.subgraphs().unwrap_or_default();
     let (mut graphs, mut refusals, mut meter) = (Vec::new(), RefusalCount::default(), Meter::new(bytes.len()));
     for (index, subgraph) in subgraphs.iter().enumerate() {
         let outline;
-        (outline, meter) = graph(&model, subgraph, &owner, meter, &mut refusals)?;
-        let owner = Owner::clone(&owner);
-        let reader = PartReader::new(move |part| read_nodes(Owner::clone(&owner), fake_quant, index, part));
+        // Only the first graph has the caller's inputs.
+        let dims = if index == 0 { &options.dims } else { &BTreeMap::new() };
+        (outline, meter) = graph(&model, subgraph, &owner, meter, dims, &mut refusals)?;
+        let (owner, fake_quant) = (Owner::clone(&owner), options.fake_quant);
+        let dims = |tensor: &TensorOutline| tensor.dims.iter().flatten().copied().collect::<Option<Vec<usize>>>();
+        let extents: Vec<_> =
+            outline.tensors.iter().map(|tensor| dims(tensor).filter(|_| tensor.dims.is_some())).collect();
+        let reader = PartReader::new(move |part| read_nodes(Owner::clone(&owner), fake_quant, &extents, index, part));
         graphs.push(GraphOutline { reader, ..outline });
     }
     if graphs.is_empty() {
@@ -52,12 +62,14 @@ fn graph<'a>(
     subgraph: &SubGraph<'a>,
     owner: &Owner,
     meter: Meter,
+    dims: &BTreeMap<String, usize>,
     refusals: &mut RefusalCount,
 ) -> Result<(GraphOutline, Meter), ImportError> {
     let [inputs, outputs] = ports(subgraph);
     let file = (**owner).as_ref().len();
     let operators = subgraph.operators().unwrap_or_default();
-    let mut lowering = begun(model, (subgraph, &operators), [&inputs, &outputs], file, meter, FakeQuant::On)?;
+    let reading = Reading { fake_quant: FakeQuant::On, extents: Extents::Bound(dims) };
+    let mut lowering = begun(model, (subgraph, &operators), [&inputs, &outputs], file, meter, reading)?;
     let codes = model.operator_codes().unwrap_or_default();
     let mut nodes = Vec::new();
     let mut before = 0;
@@ -65,7 +77,7 @@ fn graph<'a>(
         let verdict = verdict(lowering, &lowered, before, refusals);
         let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(before));
         before = lowering.graph.nodes.len();
-        let node = NodeOutline { operations, ..node(&lowering.tensors, &lowered, verdict) };
+        let node = NodeOutline { operations, ..node(lowering, &lowered, verdict) };
         if let Err(excess) = lowering.meter.memory(node.size()) {
             Problem::from(excess).within(None, "", "")?;
         }
@@ -75,9 +87,9 @@ fn graph<'a>(
     let outline = GraphOutline {
         name: label(&lowering.graph.name),
         nodes,
-        tensors: lowering.tensors.iter().map(tensor).collect(),
-        inputs: numbers(&inputs.ids, &lowering.tensors),
-        outputs: numbers(&outputs.ids, &lowering.tensors),
+        tensors: lowering.ids.iter().map(|&id| tensor(&lowering, id)).collect(),
+        inputs: numbers(&inputs.ids, &lowering),
+        outputs: numbers(&outputs.ids, &lowering),
         ..GraphOutline::default()
     };
     Ok((outline, lowering.meter))
@@ -91,12 +103,16 @@ fn verdict(
 ) -> Verdict {
     let mut new_nodes = lowering.graph.nodes.iter().skip(before).peekable();
     let mut operands = lowered.operator.inputs().unwrap_or_default().into_iter();
-    let is_variable = |id: i32| tensor_id(id, &lowering.tensors).is_some_and(|id| lowering.tensors[id].is_variable());
+    let is_variable = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].is_variable());
     match &lowered.outcome {
         Err(problem) => Verdict::Refused(refusals.refusal(problem)),
         Ok(()) if OF_VARIABLES.contains(&lowered.kind.as_str()) => {
             let reason = "it belongs to a variable, which the runtime keeps from run to run";
             Verdict::Refused(refusals.refusal(&Problem::new(reason, KEPT)))
+        }
+        Ok(()) if lowered.kind == "IF" => {
+            let reason = "its branches are graphs of their own, which the runtime keeps";
+            Verdict::Refused(refusals.refusal(&Problem::new(reason, ALONE)))
         }
         // A runtime keeps the state from run to run, and a node that is read alone starts from zeros.
         Ok(()) if operands.any(is_variable) => {
@@ -111,12 +127,12 @@ fn verdict(
     }
 }
 
-fn node(tensors: &IdVec<TensorId, FileTensor<'_>>, lowered: &Lowered<'_, '_>, verdict: Verdict) -> NodeOutline {
+fn node(lowering: &SubgraphLowering<'_>, lowered: &Lowered<'_, '_>, verdict: Verdict) -> NodeOutline {
     NodeOutline {
         operator: label(&lowered.kind),
-        name: label(lowered.name(tensors)),
-        inputs: numbers(&lowered.operator.inputs().unwrap_or_default(), tensors),
-        outputs: numbers(&lowered.operator.outputs().unwrap_or_default(), tensors),
+        name: label(lowered.name(lowering)),
+        inputs: numbers(&lowered.operator.inputs().unwrap_or_default(), lowering),
+        outputs: numbers(&lowered.operator.outputs().unwrap_or_default(), lowering),
         operations: 0,
         implicit: Vec::new(),
         verdict,
@@ -124,14 +140,15 @@ fn node(tensors: &IdVec<TensorId, FileTensor<'_>>, lowered: &Lowered<'_, '_>, ve
 }
 
 /// Converts tensor numbers of the file to indices, and drops omitted operands.
-fn numbers(ids: &[i32], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Vec<usize> {
-    ids.iter().filter_map(|&id| tensor_id(id, tensors).map(TensorId::index)).collect()
+fn numbers(ids: &[i32], lowering: &SubgraphLowering<'_>) -> Vec<usize> {
+    ids.iter().filter_map(|&id| lowering.id(id).map(TensorId::index)).collect()
 }
 
-fn tensor(tensor: &FileTensor<'_>) -> TensorOutline {
+fn tensor(lowering: &SubgraphLowering<'_>, id: TensorId) -> TensorOutline {
+    let tensor = &lowering.tensors[id];
     TensorOutline {
         name: label(&tensor.name),
-        dims: tensor.stated().map(|dims| dims.iter().copied().map(Some).collect()),
+        dims: tensor.stated().map(|_| lowering.graph.tensors[id].dims.iter().copied().map(Some).collect()),
         element_type: tensor.element_type(),
         // An empty list has no values to be given.
         constant: tensor.has_values() || tensor.empty_list,

@@ -88,6 +88,8 @@ pub(super) struct FileTensor<'a> {
     /// Maps integers to reals, if there is a scale.
     scale: Result<Option<QuantParams>, Problem>,
     extents: Result<(Vec<usize>, Shape), Problem>,
+    /// Extents as the file states them for inputs of any size: negative ones are open.
+    signature: Option<Vec<i32>>,
     /// True for an empty list. It can stand for a missing list of axes, or for the extents of a scalar.
     pub(super) empty_list: bool,
 }
@@ -108,6 +110,7 @@ impl<'a> FileTensor<'a> {
         Ok(Self {
             scale: quantised(&name, tensor.quantization(), extents.as_ref().map_or(&[], |(dims, _)| dims)),
             extents,
+            signature: tensor.shape_signature().filter(|signature| signature.len() == shape.len().min(MAX_RANK)),
             name,
             dtype: tensor.dtype(),
             variable: tensor.is_variable(),
@@ -115,6 +118,33 @@ impl<'a> FileTensor<'a> {
             sparsity: tensor.sparsity(),
             empty_list: shape == [0],
         })
+    }
+
+    /// A tensor that is not in the file. Its type is none of the file's.
+    pub(super) fn between() -> Self {
+        Self {
+            name: String::new(),
+            dtype: i8::MAX,
+            variable: false,
+            values: None,
+            sparsity: None,
+            scale: Ok(None),
+            extents: Ok((Vec::new(), Shape::new(1, 1, 1, 1))),
+            signature: None,
+            empty_list: false,
+        }
+    }
+
+    /// Creates the graph's tensor for a tensor of the file. It has no values yet, and no extents if those are invalid.
+    pub(super) fn placeholder(&self) -> texpool_ops::graph::Tensor {
+        // Invalid extents are reported for the operator that reads or writes the tensor.
+        let (dims, shape) = self.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
+        texpool_ops::graph::Tensor { dims, ..texpool_ops::graph::Tensor::new(self.name.as_str(), shape) }
+    }
+
+    /// Returns whether another tensor's bytes mean the same: it has the same type and scale.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.dtype == other.dtype && self.scale.as_ref().ok() == other.scale.as_ref().ok()
     }
 
     /// Makes every later use fail with this problem.
@@ -130,6 +160,36 @@ impl<'a> FileTensor<'a> {
     /// Extents as stated, if they are valid.
     pub(super) fn stated(&self) -> Option<&[usize]> {
         self.extents.as_ref().ok().map(|(dims, _)| dims.as_slice())
+    }
+
+    /// Returns whether the file leaves an extent open.
+    pub(super) fn is_open(&self, axis: usize) -> bool {
+        self.signature.as_ref().and_then(|signature| signature.get(axis)).is_some_and(|&extent| extent < 0)
+    }
+
+    /// Returns whether the file leaves any extent open.
+    pub(super) fn has_open_axes(&self) -> bool {
+        self.signature.iter().flatten().any(|&extent| extent < 0)
+    }
+
+    /// Returns whether extents differ from the stated ones at most where the file leaves them open.
+    pub(super) fn may_have(&self, dims: &[usize]) -> bool {
+        let Some(stated) = self.stated().filter(|stated| stated.len() == dims.len()) else { return false };
+        let fits = |(axis, (&stated, &extent))| stated == extent || self.signature.is_none() || self.is_open(axis);
+        stated.iter().zip(dims).enumerate().all(fits)
+    }
+
+    /// Sets an extent.
+    pub(super) fn bind(&mut self, axis: usize, extent: usize) {
+        if let Some(mut dims) = self.stated().map(<[usize]>::to_vec) {
+            dims[axis] = extent;
+            self.set_extents(&dims);
+        }
+    }
+
+    /// Sets all extents.
+    pub(super) fn set_extents(&mut self, dims: &[usize]) {
+        self.extents = computed_shape(&self.name, dims).map(|shape| (dims.to_vec(), shape));
     }
 
     /// Returns the map from integers to reals, if there is a scale.
@@ -398,13 +458,16 @@ fn extents(name: &str, stated: &[i32]) -> Result<(Vec<usize>, Shape), Problem> {
             Err(_) => return Err(Problem::dynamic(format!("tensor `{name}` has an unknown extent: {stated:?}"))),
         }
     }
-    let elements = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
-    match (elements, shape_of(&dims)) {
-        (Some(_), Some(shape)) => Ok((dims, shape)),
-        _ => {
-            let reason =
-                format!("tensor `{name}` is too large: {stated:?}, at most {MAX_ELEMENTS} elements are supported");
-            Err(Problem::limit(reason))
-        }
+    computed_shape(name, &dims).map(|shape| (dims, shape))
+}
+
+/// Returns the shape used for computing a tensor, if it is not too large.
+pub(super) fn computed_shape(name: &str, dims: &[usize]) -> Result<Shape, Problem> {
+    if dims.contains(&0) {
+        return Err(Problem::empty(format!("tensor `{name}` is empty: {dims:?}")));
     }
+    let elements = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
+    elements.and_then(|_| shape_of(dims)).ok_or_else(|| {
+        Problem::limit(format!("tensor `{name}` is too large: {dims:?}, at most {MAX_ELEMENTS} elements are supported"))
+    })
 }

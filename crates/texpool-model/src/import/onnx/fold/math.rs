@@ -7,7 +7,6 @@ use crate::import::{
     meter::Meter,
     onnx::{
         array::{Array, count},
-        element_type::element_type,
         node_lowering::NodeLowering,
         value::Value,
     },
@@ -95,9 +94,11 @@ fn integer_bounds(ctx: &NodeLowering<'_>) -> Result<(i64, i64), Problem> {
 }
 
 /// Returns the type that a CAST converts to.
-pub(in crate::import::onnx) fn cast_type(ctx: &NodeLowering<'_>) -> Result<ElementType, Problem> {
-    let code = ctx.int("to")?.ok_or_else(|| Problem::malformed("it names no type"))?;
-    element_type(code).map_err(|problem| Problem { reason: format!("what it casts to: {}", problem.reason), ..problem })
+pub(in crate::import::onnx) fn cast_type(ctx: &mut NodeLowering<'_>) -> Result<ElementType, Problem> {
+    let stated = ctx.stated_type("to");
+    let stated =
+        stated.map_err(|problem| Problem { reason: format!("what it casts to: {}", problem.reason), ..problem })?;
+    stated.ok_or_else(|| Problem::malformed("it names no type"))
 }
 
 pub(in crate::import::onnx) fn cast(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {

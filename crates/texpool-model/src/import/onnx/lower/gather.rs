@@ -41,39 +41,52 @@ fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let along = ctx.axis(x.dims().len(), 0)?;
     let dims = extents::gathered(x.dims(), along, indices.dims());
     let extent = x.dims()[along];
-    let picked = match &indices {
+    let selected = match &indices {
         Value::Known(indices) => {
             let list = indices.to_i64().ok_or_else(|| Problem::malformed("its indices are no integers"))?;
             // Many nodes may share the list. Charged for the indices, and for the constant that a step reads.
             ctx.budget_for(&[list.len()], 4 * size_of::<usize>(), 2)?;
             let within = |&i: &i64| axis(i, extent).map_err(|_| outside(i, along, x.dims()));
             let list = list.iter().map(within).collect::<Result<Vec<_>, _>>()?;
-            match (&x, stepped(&list)) {
-                (Value::Computed(_), None) if list.is_empty() => {
-                    Value::Known(Array::nothing(dims.clone(), x.element_type()))
-                }
-                (Value::Known(array), _) => Value::Known(known_picked(ctx, array, along, &list)?),
-                (Value::Computed(_), Some(range)) => take(ctx, &x, &[(along, range)])?,
-                (Value::Computed(_), None) => {
-                    let indices =
-                        Array::of_ints(vec![list.len()], ElementType::I64, list.iter().map(|&i| i as i64).collect());
-                    let row = ctx.lowering.constant(&indices, Shape::new(1, 1, 1, list.len()))?;
-                    looked_up(ctx, &x, along, row, list.len())?
-                }
-            }
+            picked(ctx, &x, along, &list)?
         }
-        Value::Computed(indices) => {
-            let row = Value::Computed(indices.clone());
-            let row = reshaped(ctx.lowering, &row, &[indices.dims.iter().product()])?;
-            let count = row.len();
-            let all: AtomLayout = AtomLayout::of(&[count], &[vec![], vec![], vec![], vec![0]]);
-            let row = placed_as(ctx.lowering, &row, &all)?;
-            looked_up(ctx, &x, along, row, count)?
-        }
+        Value::Computed(indices) => picked_by(ctx, &x, along, indices)?,
     };
-    let result = reshaped(ctx.lowering, &picked, &dims)?;
+    let result = reshaped(ctx.lowering, &selected, &dims)?;
     ctx.give(0, result);
     Ok(())
+}
+
+/// Selects elements along an axis by indices that are known, and in range.
+pub(super) fn picked(ctx: &mut NodeLowering<'_>, x: &Value, along: usize, list: &[usize]) -> Result<Value, Problem> {
+    match (x, stepped(list)) {
+        (_, Some(range)) if range == AxisRange::whole(x.dims()[along]) => Ok(x.clone()),
+        (Value::Known(array), _) => known_picked(ctx, array, along, list).map(Value::Known),
+        (Value::Computed(_), None) if list.is_empty() => {
+            let mut dims = x.dims().to_vec();
+            dims[along] = 0;
+            Ok(Value::Known(Array::nothing(dims, x.element_type())))
+        }
+        (Value::Computed(_), Some(range)) => take(ctx, x, &[(along, range)]),
+        (Value::Computed(_), None) => {
+            let indices = Array::of_ints(vec![list.len()], ElementType::I64, list.iter().map(|&i| i as i64).collect());
+            let row = ctx.lowering.constant(&indices, Shape::new(1, 1, 1, list.len()))?;
+            looked_up(ctx, x, along, row, list.len())
+        }
+    }
+}
+
+/// Selects elements along an axis by indices of a run.
+pub(super) fn picked_by(
+    ctx: &mut NodeLowering<'_>,
+    x: &Value,
+    along: usize,
+    indices: &Computed,
+) -> Result<Value, Problem> {
+    let count = indices.dims.iter().product();
+    let row = reshaped(ctx.lowering, &Value::Computed(indices.clone()), &[count])?;
+    let row = placed_as(ctx.lowering, &row, &AtomLayout::of(&[count], &[vec![], vec![], vec![], vec![0]]))?;
+    looked_up(ctx, x, along, row, count)
 }
 
 /// An index that the file states, outside the axis that it looks up along.

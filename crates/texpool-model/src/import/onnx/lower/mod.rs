@@ -8,6 +8,7 @@ mod branch;
 mod concat;
 mod conv;
 mod gather;
+mod gather_nd;
 mod image;
 mod integer;
 mod loops;
@@ -16,12 +17,15 @@ mod max_indices;
 mod norm;
 mod pool;
 mod quant;
+mod random;
 mod recurrent;
 mod reduce;
 mod scatter;
+mod scatter_nd;
 mod shapes;
 mod slice;
 mod softmax;
+mod tuples;
 mod unary;
 mod wrap;
 
@@ -31,7 +35,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 19] = [
+static OPERATORS: [&[OnnxOpEntry]; 22] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -44,6 +48,7 @@ static OPERATORS: [&[OnnxOpEntry]; 19] = [
     slice::OPERATORS,
     shapes::OPERATORS,
     gather::OPERATORS,
+    gather_nd::OPERATORS,
     image::OPERATORS,
     quant::OPERATORS,
     integer::OPERATORS,
@@ -51,6 +56,8 @@ static OPERATORS: [&[OnnxOpEntry]; 19] = [
     branch::OPERATORS,
     loops::OPERATORS,
     scatter::OPERATORS,
+    scatter_nd::OPERATORS,
+    random::OPERATORS,
 ];
 
 /// Iterates over all operators.

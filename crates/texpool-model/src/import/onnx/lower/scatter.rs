@@ -15,7 +15,7 @@ use crate::import::{
         fold::math,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
-        value::Value,
+        value::{Computed, Value},
     },
     op_registry::Numbers,
 };
@@ -33,12 +33,37 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 
 /// Treatment of a value that is already at the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reduction {
+pub(super) enum Reduction {
     Replace,
     Add,
     Multiply,
     Maximum,
     Minimum,
+}
+
+impl Reduction {
+    /// Reads that of a node.
+    pub(super) fn of(ctx: &NodeLowering<'_>) -> Result<Self, Problem> {
+        Ok(match ctx.text("reduction", "none")?.as_str() {
+            "none" => Self::Replace,
+            "add" => Self::Add,
+            "mul" => Self::Multiply,
+            "max" => Self::Maximum,
+            "min" => Self::Minimum,
+            other => return Err(Problem::malformed(format!("its reduction is `{other}`"))),
+        })
+    }
+
+    /// The function of the old and the new value, unless the new one replaces the old one.
+    pub(super) const fn binary(self) -> Option<Binary> {
+        match self {
+            Self::Replace => None,
+            Self::Add => Some(Binary::Add),
+            Self::Multiply => Some(Binary::Mul),
+            Self::Maximum => Some(Binary::Maximum),
+            Self::Minimum => Some(Binary::Minimum),
+        }
+    }
 }
 
 /// A node's attributes and operands.
@@ -60,14 +85,7 @@ impl Scatter {
             let (into, updates) = (data.dims(), updates.dims());
             return Err(Problem::malformed(format!("it writes {updates:?} to indices of {dims:?} in {into:?}")));
         }
-        let reduction = match ctx.text("reduction", "none")?.as_str() {
-            "none" => Reduction::Replace,
-            "add" => Reduction::Add,
-            "mul" => Reduction::Multiply,
-            "max" => Reduction::Maximum,
-            "min" => Reduction::Minimum,
-            other => return Err(Problem::malformed(format!("its reduction is `{other}`"))),
-        };
+        let reduction = Reduction::of(ctx)?;
         Ok(Self { data, indices, updates, along, reduction })
     }
 
@@ -99,10 +117,17 @@ fn known_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         Ok((0..to.len()).map(|a| coordinate(a) * to[a]).sum())
     });
     let places = places.collect::<Result<Vec<usize>, Problem>>()?;
+    let result = reduced_into(data, updates, &places, scatter.reduction);
+    ctx.give(0, Value::Known(result));
+    Ok(())
+}
+
+/// Writes values to places of known data, in their order, so that the last of several values remains.
+pub(super) fn reduced_into(data: &Array, updates: &Array, places: &[usize], reduction: Reduction) -> Array {
     let dims = data.dims().to_vec();
-    let result = match (data.to_i64(), updates.to_i64()) {
+    match (data.to_i64(), updates.to_i64()) {
         (Some(data_ints), Some(updates)) => {
-            let reduce = |old: i64, new: i64| match scatter.reduction {
+            let reduce = |old: i64, new: i64| match reduction {
                 Reduction::Replace => new,
                 Reduction::Add => old.wrapping_add(new),
                 Reduction::Multiply => old.wrapping_mul(new),
@@ -114,7 +139,7 @@ fn known_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             Array::of_ints(dims, data.element_type(), values)
         }
         _ => {
-            let reduce = |old: f32, new: f32| match scatter.reduction {
+            let reduce = |old: f32, new: f32| match reduction {
                 Reduction::Replace => new,
                 Reduction::Add => old + new,
                 Reduction::Multiply => old * new,
@@ -125,9 +150,7 @@ fn known_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             places.iter().zip(&*updates.to_f32()).for_each(|(&at, &new)| values[at] = reduce(values[at], new));
             Array::of_floats(dims, data.element_type(), &values)
         }
-    };
-    ctx.give(0, Value::Known(result));
-    Ok(())
+    }
 }
 
 /// Compares every index with every place along the axis, and reduces the values whose indices are equal to the place.
@@ -148,30 +171,41 @@ fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let indices = reshaped(ctx.lowering, &scatter.indices, &scatter.dims_with(&[1, count]))?;
     let updates = reshaped(ctx.lowering, &scatter.updates, &scatter.dims_with(&[1, count]))?;
     let hit = place_mask(ctx, &indices, along, places)?;
-    let (kind, neutral, binary) = match scatter.reduction {
-        Reduction::Replace => (ReduceKind::Sum, 0.0, None),
-        Reduction::Add => (ReduceKind::Sum, 0.0, Some(Binary::Add)),
-        Reduction::Multiply => (ReduceKind::Prod, 1.0, Some(Binary::Mul)),
-        Reduction::Maximum => (ReduceKind::Max, f32::NEG_INFINITY, Some(Binary::Maximum)),
-        Reduction::Minimum => (ReduceKind::Min, f32::INFINITY, Some(Binary::Minimum)),
+    let result = written(ctx, &scatter.data, &updates, &hit, along, scatter.reduction)?;
+    ctx.give(0, Value::Computed(result));
+    Ok(())
+}
+
+/// Writes updates to data where they hit: `hit` has places on an axis, and the updates of each on the one after it.
+pub(super) fn written(
+    ctx: &mut NodeLowering<'_>,
+    data: &Value,
+    updates: &Value,
+    hit: &Computed,
+    along: usize,
+    reduction: Reduction,
+) -> Result<Computed, Problem> {
+    let (kind, neutral) = match reduction {
+        Reduction::Replace | Reduction::Add => (ReduceKind::Sum, 0.0),
+        Reduction::Multiply => (ReduceKind::Prod, 1.0),
+        Reduction::Maximum => (ReduceKind::Max, f32::NEG_INFINITY),
+        Reduction::Minimum => (ReduceKind::Min, f32::INFINITY),
     };
     let hit_value = Value::Computed(hit.clone());
     let written = match neutral {
-        0.0 => two(ctx, Binary::ZeroUnless, &hit_value, &updates, updates.element_type())?,
-        neutral => selected(ctx, &hit_value, [&updates, &math::scalar(neutral)])?,
+        0.0 => two(ctx, Binary::ZeroUnless, &hit_value, updates, updates.element_type())?,
+        neutral => selected(ctx, &hit_value, [updates, &math::scalar(neutral)])?,
     };
-    let dims = scatter.data.dims();
     let written = reduced_over(ctx, &written, kind, &[along + 1])?;
-    let written = reshaped(ctx.lowering, &Value::Computed(written), dims)?;
-    let elem = scatter.data.element_type();
-    let result = match binary {
-        Some(binary) => two(ctx, binary, &scatter.data, &written, elem)?,
+    let written = reshaped(ctx.lowering, &Value::Computed(written), data.dims())?;
+    match reduction.binary() {
+        Some(binary) => two(ctx, binary, data, &written, data.element_type()),
         None => {
-            let is_written = reduced_over(ctx, &hit, ReduceKind::Max, &[along + 1])?;
-            let is_written = reshaped(ctx.lowering, &Value::Computed(is_written), dims)?;
-            selected(ctx, &is_written, [&written, &scatter.data])?
+            let is_written = reduced_over(ctx, hit, ReduceKind::Max, &[along + 1])?;
+            let mut dims = hit.dims.clone();
+            dims.remove(along + 1);
+            let is_written = reshaped(ctx.lowering, &Value::Computed(is_written), &dims)?;
+            selected(ctx, &is_written, [&written, data])
         }
-    };
-    ctx.give(0, Value::Computed(result));
-    Ok(())
+    }
 }

@@ -10,7 +10,6 @@ use crate::import::{
     error::Problem,
     onnx::{
         array::{Array, count, ranked},
-        element_type::element_type,
         graph_lowering::GraphLowering,
         node_lowering::NodeLowering,
         op_registry::{
@@ -233,7 +232,7 @@ fn eye(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let &[rows, columns] = x.dims() else {
         return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims())));
     };
-    let elem = ctx.int("dtype")?.map_or(Ok(x.element_type()), element_type)?;
+    let elem = ctx.stated_type("dtype")?.unwrap_or_else(|| x.element_type());
     let k = ctx.int("k")?.unwrap_or(0);
     let one = |i: usize| ((i / columns) as i64).saturating_add(k) == (i % columns) as i64;
     let elements = ctx.budget_for(&[rows, columns], 3 * size_of::<i64>(), 2)?;

@@ -221,6 +221,12 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         let options = ctx.options::<ReshapeOptions<'static>>()?;
         options.new_shape().map(|shape| shape.into_iter().map(i64::from).collect())
     };
+    if let Some(extents) = new_extents.as_ref().filter(|_| ctx.is_resized()) {
+        let dims = resolved(extents, ctx.shape(x).len());
+        ctx.gives(&dims.ok_or_else(|| {
+            Problem::malformed(format!("{:?} and {extents:?} are not the same elements", ctx.dims(x)))
+        })?)?;
+    }
     let stated = ctx.dims(ctx.output()?);
     // Early converters wrote a scalar as a single 0.
     let new_extents = new_extents.filter(|a| !(a == &[0] && stated.is_empty()));
@@ -237,6 +243,16 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         return Err(Problem::malformed(format!("{:?} and {stated:?} are not the same elements", ctx.dims(x))));
     }
     ctx.emit(Op::Reshape, &[x], Act::None)
+}
+
+/// Returns new extents of which one may be -1, for the rest of the elements. `None` if they are other elements.
+fn resolved(extents: &[i64], elements: usize) -> Option<Vec<usize>> {
+    let known: Vec<usize> = extents.iter().filter_map(|&extent| usize::try_from(extent).ok()).collect();
+    let product = known.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent)).filter(|&n| n > 0)?;
+    let rest = elements.is_multiple_of(product).then_some(elements / product)?;
+    let is_open = known.len() + 1 == extents.len() && extents.contains(&-1);
+    let fits = is_open || known.len() == extents.len() && rest == 1;
+    fits.then(|| extents.iter().map(|&extent| usize::try_from(extent).unwrap_or(rest)).collect())
 }
 
 /// Turns the operand's extents, which every file states, into a constant.

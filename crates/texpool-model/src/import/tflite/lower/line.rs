@@ -97,7 +97,7 @@ fn l2_normalization(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let act = activation(ctx.options::<L2NormOptions<'static>>()?.activation())?;
     let x = ctx.operand(0)?;
-    ctx.gives(ctx.dims(x))?;
+    ctx.gives_like(x)?;
     let axes = [false, false, false, true];
     let norm = Normalize { least: LEAST_NORM, ..Normalize::new(axes, Statistic::SumSquare, 0.0) };
     ctx.emit(Op::Normalize(norm), &[x], act)
@@ -110,7 +110,7 @@ fn lrn(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let radius = usize::try_from(options.radius()).ok().filter(|&radius| radius <= texpool_ops::graph::MAX_ELEMENTS);
     let size = radius.ok_or_else(|| Problem::malformed(format!("its radius is {}", options.radius())))? * 2 + 1;
     let x = ctx.operand(0)?;
-    ctx.gives(ctx.dims(x))?;
+    ctx.gives_like(x)?;
     // Multiplied here because ONNX's alpha is divided by the size of the window.
     let op = Op::Lrn(Lrn { size, alpha: options.alpha() * size as f32, beta: options.beta(), bias: options.bias() });
     ctx.emit(op, &[x], Act::None)

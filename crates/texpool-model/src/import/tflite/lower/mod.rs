@@ -4,6 +4,7 @@
 
 mod activation;
 mod axes;
+mod branch;
 mod conv;
 mod layout;
 mod line;
@@ -22,7 +23,7 @@ use super::{
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 9] = [
+static OPERATORS: [&[TfLiteOpEntry]; 10] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
@@ -32,6 +33,7 @@ static OPERATORS: [&[TfLiteOpEntry]; 9] = [
     space::OPERATORS,
     recurrent::OPERATORS,
     variable::OPERATORS,
+    branch::OPERATORS,
 ];
 
 /// Adds the nodes that compute the operator's result, or turns the result into a constant.
@@ -58,7 +60,7 @@ pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Resul
 /// Returns the reason for refusing an operator that is not in the table.
 fn unknown(operator: &str) -> Problem {
     match operator {
-        "IF" | "WHILE" | "CALL" | "STABLEHLO_WHILE" => Problem::new(
+        "WHILE" | "CALL" | "STABLEHLO_WHILE" => Problem::new(
             "control flow is not supported",
             "convert the model without it, or cut the graph in front of it",
         ),

@@ -86,7 +86,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
 fn unary(ctx: &mut OperatorLowering<'_, '_>, unary: Unary) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
-    ctx.gives(ctx.dims(x))?;
+    ctx.gives_like(x)?;
     ctx.emit(Op::Unary(unary), &[x], Act::None)
 }
 
@@ -255,6 +255,6 @@ fn softmax(ctx: &mut OperatorLowering<'_, '_>, log: bool) -> Result<(), Problem>
     ctx.operands(1, 1)?;
     let beta = if log { 1.0 } else { ctx.options::<SoftmaxOptions<'static>>()?.beta() };
     let x = ctx.operand(0)?;
-    ctx.gives(ctx.dims(x))?;
+    ctx.gives_like(x)?;
     ctx.emit(Op::Softmax(Softmax { beta, log }), &[x], Act::None)
 }

@@ -46,7 +46,7 @@ fn blocks(ctx: &mut OperatorLowering<'_, '_>, x: TensorId) -> Result<Blocks, Pro
 }
 
 /// Checks the extents of the result, given as an image. Images without columns are stated with three extents.
-fn gives(ctx: &OperatorLowering<'_, '_>, x: TensorId, image: Shape) -> Result<(), Problem> {
+fn gives(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, image: Shape) -> Result<(), Problem> {
     match ctx.dims(x).len() {
         3 => ctx.gives(&[image.b, image.h, image.c]),
         _ => ctx.gives(&image.dims()),

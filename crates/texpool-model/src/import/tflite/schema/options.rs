@@ -117,6 +117,8 @@ tables! {
         merge_outputs: bool = 10, false;
         time_major: bool = 12, true;
     }
+    /// IF
+    IfOptions { then_subgraph_index: i32 = 4, 0; else_subgraph_index: i32 = 6, 0; }
     /// CALL_ONCE
     CallOnceOptions { init_subgraph_index: i32 = 4, 0; }
     /// VAR_HANDLE
