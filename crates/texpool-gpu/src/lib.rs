@@ -44,6 +44,8 @@ mod program;
 mod rearrange;
 mod resident;
 mod run_warnings;
+#[cfg(not(target_arch = "wasm32"))]
+mod specialised;
 mod staging;
 mod streamed;
 mod tensor_role;

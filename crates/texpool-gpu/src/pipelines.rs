@@ -1,5 +1,7 @@
 //! Compute pipelines: each is compiled once and shared by all dispatches with the same shader and constants.
 
+#[cfg(not(target_arch = "wasm32"))]
+use std::borrow::Cow;
 use std::{
     collections::{BTreeMap, HashMap},
     mem,
@@ -117,7 +119,6 @@ pub struct Pipelines {
     /// Layouts for weights as texels, then as words; in each pair, first without counters, then with.
     uniform: [[Layouts; 2]; 2],
     storage: [[Layouts; 2]; 2],
-    modules: BTreeMap<(Shader, ParamBinding), wgpu::ShaderModule>,
     made: BTreeMap<Key, wgpu::ComputePipeline>,
     cache: SharedPipelines,
 }
@@ -145,8 +146,7 @@ impl Pipelines {
                 weights.map(|weights| [false, true].map(|counted| layouts(gpu, formats(weights), block, own, counted)))
             })
         })?;
-        let (modules, made) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { gpu: gpu.clone(), format, own, uniform, storage, modules, made, cache })
+        Ok(Self { gpu: gpu.clone(), format, own, uniform, storage, made: BTreeMap::new(), cache })
     }
 
     /// Returns descriptions of all pipelines in use.
@@ -201,16 +201,11 @@ impl Pipelines {
         let _span = tracing::debug_span!("pipeline", kernel = shader.name()).entered();
         // The cache is not locked while compiling: two sessions may compile the same kernel, and either pipeline will
         // do.
-        let module = match self.modules.get(&(shader, table)) {
-            Some(module) => module.clone(),
-            None => {
-                let made = self.gpu.scoped(&format!("compiling shader {}", shader.name()), || {
-                    trusted_module(&self.gpu.device, shader, source(shader, self.format, table, self.own))
-                })?;
-                self.modules.insert((shader, table), made.clone());
-                made
-            }
-        };
+        let text = source(shader, self.format, table, self.own);
+        let (module, constants) = self.gpu.scoped(&format!("compiling shader {}", shader.name()), || {
+            let (source, constants) = shader_source(text, constants);
+            (trusted_module(&self.gpu.device, shader, source), constants)
+        })?;
         let pipeline = self.gpu.scoped(&format!("creating pipeline {} {constants:?}", shader.name()), || {
             self.gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(shader.name()),
@@ -218,7 +213,7 @@ impl Pipelines {
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
-                    constants,
+                    constants: &constants,
                     // Not needed: kernels write workgroup memory before they read it.
                     zero_initialize_workgroup_memory: false,
                 },
@@ -279,6 +274,23 @@ fn layouts(
     Layouts { group, pipeline }
 }
 
+/// Returns the source of a pipeline, and the constants that it still needs: none, if it was
+/// [specialised](super::specialised) for them.
+#[cfg(not(target_arch = "wasm32"))]
+fn shader_source(text: String, constants: &Constants) -> (wgpu::ShaderSource<'static>, Constants) {
+    match super::specialised::specialised(&text, constants) {
+        Ok(module) => (wgpu::ShaderSource::Naga(Cow::Owned(module)), Constants::new()),
+        // wgpu says where the text is wrong.
+        Err(_) => (wgpu::ShaderSource::Wgsl(text.into()), constants.clone()),
+    }
+}
+
+/// Returns the text of a pipeline and its constants; a browser compiles WGSL only.
+#[cfg(target_arch = "wasm32")]
+fn shader_source(text: String, constants: &Constants) -> (wgpu::ShaderSource<'static>, Constants) {
+    (wgpu::ShaderSource::Wgsl(text.into()), constants.clone())
+}
+
 /// Compiles our own WGSL without run-time checks. This is safe because of the following properties; each names the
 /// code that enforces it:
 ///
@@ -312,8 +324,7 @@ fn layouts(
 /// `robustBufferAccess` and `robustImageAccess` from Vulkan; Direct3D always has it), an out-of-range access would read
 /// zeros and write nothing.
 #[expect(unsafe_code, reason = "only shaders of this package come here, with params that were checked")]
-fn trusted_module(device: &wgpu::Device, shader: Shader, source: String) -> wgpu::ShaderModule {
-    let source = wgpu::ShaderSource::Wgsl(source.into());
+fn trusted_module(device: &wgpu::Device, shader: Shader, source: wgpu::ShaderSource<'_>) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(shader.name()), source };
     // SAFETY: loops end, divisors are not zero and indices are inside, for the reasons above.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
