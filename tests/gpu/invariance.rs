@@ -108,9 +108,9 @@ fn winograd_keeps_its_bits_under_every_plan() {
     let mut b = GraphBuilder::new("winograd");
     let same = Padding { top: 1, bottom: 1, left: 1, right: 1 };
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: same, groups: 1 };
-    let weights: Vec<f32> = (0..9 * 16 * 16).map(|i| (i % 23) as f32 / 23.0 - 0.47).collect();
-    let weights = b.constant("w", &[16, 3, 3, 16], &weights).unwrap();
-    let x = b.input("x", &[2, 29, 30, 16]).unwrap();
+    let weights: Vec<f32> = (0..9 * 64 * 64).map(|i| (i % 23) as f32 / 92.0 - 0.12).collect();
+    let weights = b.constant("w", &[64, 3, 3, 64], &weights).unwrap();
+    let x = b.input("x", &[2, 29, 30, 64]).unwrap();
     let y = b.conv2d("y", conv, x, weights, None, Act::None).unwrap();
     let pooled = b.pool("pooled", Pool2d::plain(PoolKind::Max, [3, 3], [2, 2], Padding::default()), y).unwrap();
     let z = b.conv2d("z", conv, pooled, weights, None, Act::None).unwrap();

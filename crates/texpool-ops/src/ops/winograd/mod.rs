@@ -82,11 +82,10 @@ impl WinogradTile {
     /// ```
     pub fn weights(self, g: [f32; 9]) -> Vec<f32> {
         let matrix = self.weight_matrix();
-        let product = |row: &[f64; 3], column: &[f64; 3]| {
-            let term = |i: usize| row[i / 3] * f64::from(g[i]) * column[i % 3];
-            (0..9).map(term).sum::<f64>() as f32
-        };
-        matrix.iter().flat_map(|row| matrix.iter().map(move |column| product(row, column))).collect()
+        let dot = |row: &[f64; 3], column: [f64; 3]| row.iter().zip(column).map(|(a, b)| a * b).sum::<f64>();
+        let columns = [0, 1, 2].map(|column| [g[column], g[3 + column], g[6 + column]].map(f64::from));
+        let rows = matrix.iter().map(|row| columns.map(|column| dot(row, column)));
+        rows.flat_map(|row| matrix.iter().map(move |column| dot(column, row) as f32)).collect()
     }
 
     /// Product that contributes to each pixel of a tile with a factor of one, so that a bias added to it is added to
