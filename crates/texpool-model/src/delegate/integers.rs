@@ -7,7 +7,7 @@ use texpool_ops::graph::ElementType;
 
 /// Operators whose results may exceed their operands. Products of quantized integers are not in this list: their
 /// results are converted to floats next, which rounds just as much.
-const GROWING: [&str; 24] = [
+const GROWING: [&str; 25] = [
     "Abs",
     "Add",
     "CumSum",
@@ -30,6 +30,7 @@ const GROWING: [&str; 24] = [
     "ReduceSumSquare",
     "Scatter",
     "ScatterElements",
+    "ScatterND",
     "Shrink",
     "Sub",
 ];
@@ -106,7 +107,7 @@ mod tests {
 
     /// Operators on integers whose results lie between their operands, are positions or counts, or are converted to
     /// floats next.
-    const NOT_GROWING: [&str; 52] = [
+    const NOT_GROWING: [&str; 53] = [
         "ArgMax",
         "ArgMin",
         "Cast",
@@ -124,6 +125,7 @@ mod tests {
         "Flatten",
         "Gather",
         "GatherElements",
+        "GatherND",
         "Greater",
         "GreaterOrEqual",
         "Identity",
