@@ -63,5 +63,6 @@ pub mod shared {
         WEIGHT_HALVES = "shared/weight_halves.wgsl";
         WEIGHT_TEXELS = "shared/weight_texels.wgsl";
         WEIGHTS = "shared/weights.wgsl";
+        WINOGRAD = "shared/winograd.wgsl";
     }
 }

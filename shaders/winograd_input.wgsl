@@ -6,19 +6,6 @@ struct Params {
     padding: vec2<u32>,   // above and on the left
 }
 
-// 2 or 4.
-override TILE: u32 = 2u;
-
-// A column or a row of a tile. The last two are zero where TILE is 2.
-struct Line {
-    a: vec4<f32>,
-    b: vec4<f32>,
-    c: vec4<f32>,
-    d: vec4<f32>,
-    e: vec4<f32>,
-    f: vec4<f32>,
-}
-
 // The product of the matrix B^T with a line.
 fn transformed(v: Line) -> Line {
     var t: Line;

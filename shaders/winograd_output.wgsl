@@ -1,19 +1,6 @@
 // Winograd's transform of products back to the result of a 3 by 3 convolution of stride 1.
 // An invocation computes a slice of one tile: TILE by TILE pixels from (TILE + 2)^2 groups of channels of one pixel.
 
-// 2 or 4.
-override TILE: u32 = 2u;
-
-// A column or a row of products. The last two are zero where TILE is 2.
-struct Line {
-    a: vec4<f32>,
-    b: vec4<f32>,
-    c: vec4<f32>,
-    d: vec4<f32>,
-    e: vec4<f32>,
-    f: vec4<f32>,
-}
-
 // A column or a row of results. The last two are zero where TILE is 2.
 struct Results {
     a: vec4<f32>,

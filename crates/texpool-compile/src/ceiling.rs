@@ -23,7 +23,7 @@
 pub struct DeviceCeiling {
     /// Billions of floating point operations per second: chained fused multiply-adds in 32 bits, two operations each.
     pub gflop_per_s: f64,
-    /// Speeds of reading storage textures, by the size of what is read again and again, the smallest first.
+    /// Read speeds of storage textures of several sizes, the smallest first. Each texture is read repeatedly.
     pub reads: Vec<ReadSpeed>,
     /// Billions of bytes per second written to a storage texture that no cache holds.
     pub write_gb_per_s: f64,
@@ -33,11 +33,11 @@ pub struct DeviceCeiling {
     pub run_us: f64,
 }
 
-/// Speed of reading so many bytes again and again.
+/// Speed of reading a texture of a given size repeatedly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReadSpeed {
-    /// Size of what is read.
+    /// Size of the texture.
     pub bytes: u64,
     /// Billions of bytes per second.
     pub gb_per_s: f64,
@@ -52,8 +52,8 @@ impl DeviceCeiling {
         us(flops.unwrap_or(0.0), self.gflop_per_s).max(us(bytes as f64, self.read_gb_per_s(bytes)))
     }
 
-    /// Returns the highest speed at which so many bytes are read: that of the largest measured size that is not larger,
-    /// because more bytes are never read faster. If a larger size was read faster all the same, that counts.
+    /// Returns the highest read speed for data of this size. Starts at the largest measured texture that is no larger
+    /// than the data, since the data fits into no smaller memory, and includes all larger ones.
     fn read_gb_per_s(&self, bytes: u64) -> f64 {
         let first = self.reads.partition_point(|read| read.bytes <= bytes).saturating_sub(1);
         self.reads[first..].iter().map(|read| read.gb_per_s).fold(0.0, f64::max)

@@ -79,7 +79,7 @@ fn reachable(block: Block, known: &impl Fn(Handle<Expression>) -> Option<Literal
     let mut result = Block::with_capacity(block.len());
     for (statement, span) in block.span_into_iter() {
         push(&mut result, statement, span, known);
-        // What follows a branch that is always taken may be unreachable, which naga does not accept.
+        // Statements after a branch that is always taken may be unreachable. naga refuses those.
         if matches!(result.last(), Some(Statement::Return { .. } | Statement::Break | Statement::Continue)) {
             break;
         }

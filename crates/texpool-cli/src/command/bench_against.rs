@@ -26,7 +26,7 @@ pub(super) struct EarlierBench {
     steps: Vec<EarlierStep>,
 }
 
-/// What distinguishes plans of a model.
+/// Figures of a plan, by which two plans of a model are told apart.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct PlanFigures {
     pub(super) dispatches: usize,
@@ -61,7 +61,7 @@ pub(super) struct Changes {
     file: String,
     /// Runs of the earlier measurement.
     runs: usize,
-    /// Differences in what was measured, as sentences.
+    /// Differences between the two setups, device and plan, as sentences.
     notes: Vec<String>,
     wall_ms: Change,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ struct StepChange {
     change: Change,
 }
 
-/// What steps of two measurements are matched by.
+/// Identifies a step in two measurements.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct StepName {
     operator: String,
@@ -132,14 +132,9 @@ impl Change {
     }
 }
 
-fn spread(step: &StepTime) -> Option<Spread> {
-    Some(Spread { median: step.gpu_ms?, p10: step.gpu_ms_p10?, p90: step.gpu_ms_p90? })
-}
-
-impl EarlierStep {
-    fn spread(&self) -> Option<Spread> {
-        Some(Spread { median: self.gpu_ms?, p10: self.gpu_ms_p10?, p90: self.gpu_ms_p90? })
-    }
+/// Returns the spread of a step's median, tenth and ninetieth percentile, if it was timed.
+fn spread([median, p10, p90]: [Option<f64>; 3]) -> Option<Spread> {
+    Some(Spread { median: median?, p10: p10?, p90: p90? })
 }
 
 impl EarlierBench {
@@ -166,7 +161,11 @@ impl EarlierBench {
         // Names may occur several times, and then in the same order.
         let mut before: BTreeMap<StepName, VecDeque<Option<Spread>>> = BTreeMap::new();
         for step in &self.steps {
-            before.entry(name(&step.operator, &step.tensor, &step.shape)).or_default().push_back(step.spread());
+            before.entry(name(&step.operator, &step.tensor, &step.shape)).or_default().push_back(spread([
+                step.gpu_ms,
+                step.gpu_ms_p10,
+                step.gpu_ms_p90,
+            ]));
         }
         let (mut steps, mut only_now) = (Vec::new(), Vec::new());
         for step in now.steps {
@@ -176,8 +175,9 @@ impl EarlierBench {
                 continue;
             };
             // Either device may have no timestamps.
-            if let (Some(before), Some(spread)) = (before, spread(step)) {
-                steps.push(StepChange { step: step.step, name, change: Change::new(before, spread) });
+            let now = spread([step.gpu_ms, step.gpu_ms_p10, step.gpu_ms_p90]);
+            if let (Some(before), Some(now)) = (before, now) {
+                steps.push(StepChange { step: step.step, name, change: Change::new(before, now) });
             }
         }
         let rest = before.into_iter().flat_map(|(name, left)| left.into_iter().map(move |_| name.clone()));

@@ -30,7 +30,7 @@ pub(super) fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<
         profiles.extend(times);
         Ok(timed)
     })?;
-    if let Some(last) = profiles.last() {
+    if let Some(last) = profiles.last().filter(|_| timeline::is_on()) {
         let rows = MemoryReport::from_compiled(session.compiled()).rows;
         timeline::add_dispatches(last, ended, |step| rows.get(step).map(|row| (&*row.operator, &*row.writes)));
     }

@@ -29,7 +29,7 @@ const DEVICE: u32 = 2;
 
 static TIMELINE: OnceLock<Timeline> = OnceLock::new();
 
-/// What has happened since the beginning of the call.
+/// Events since the beginning of the call.
 struct Timeline {
     begun: Instant,
     happened: Mutex<Happened>,
@@ -70,6 +70,11 @@ impl Timeline {
 pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> impl Layer<S> {
     TIMELINE.get_or_init(|| Timeline { begun: Instant::now(), happened: Mutex::default() });
     SpanLayer.with_filter(Targets::new().with_target("texpool", Level::DEBUG))
+}
+
+/// Returns whether the call is recorded.
+pub(super) fn is_on() -> bool {
+    TIMELINE.get().is_some()
 }
 
 /// Records spans from their creation to their end.

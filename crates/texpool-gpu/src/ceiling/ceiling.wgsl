@@ -3,7 +3,7 @@
 // Rounds of each invocation; last index of the texels that are touched, one less than a power of two; distance between
 // two texels of an invocation; logarithm of the texture's width.
 @group(0) @binding(0) var<uniform> params: vec4u;
-// Nothing but `dispatch` writes here in practice. The compiler cannot know that, so it keeps the arithmetic.
+// In practice only `dispatch` writes here. The compiler cannot know that, so it keeps the arithmetic.
 @group(0) @binding(1) var<storage, read_write> sink: array<vec4f>;
 @group(0) @binding(2) var texels: texture_storage_2d<FORMAT, read>;
 @group(0) @binding(3) var written: texture_storage_2d<FORMAT, write>;

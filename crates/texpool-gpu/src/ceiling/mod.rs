@@ -96,7 +96,7 @@ impl Kernel {
     }
 }
 
-/// What a dispatch does.
+/// Work of a dispatch.
 struct Work {
     kernel: Kernel,
     /// The first texels of the texture, a power of two, which it touches.
@@ -208,7 +208,8 @@ impl<'a> Probe<'a> {
         Ok([(one - dispatch).max(0.0), dispatch])
     }
 
-    /// Returns billions per second of what a kernel does. `run` is the seconds that a submission takes without work.
+    /// Returns a kernel's speed, in billions of operations or bytes per second. `run` is the seconds that an empty
+    /// submission takes.
     fn speed(&self, work: &Work, run: f64) -> Result<f64, GpuError> {
         let mut rounds = 1;
         loop {

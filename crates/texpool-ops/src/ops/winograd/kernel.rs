@@ -7,7 +7,7 @@ use crate::{
     graph::{Graph, Node},
     kernels::{
         Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
-        wgsl::shader_params,
+        shader::helpers::WINOGRAD, wgsl::shader_params,
     },
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, category, plain},
@@ -16,8 +16,9 @@ use crate::{
     },
 };
 
-pub(crate) const INPUT: Shader = Shader::new("winograd_input", texpool_shaders::WINOGRAD_INPUT).params::<InputParams>();
-pub(crate) const OUTPUT: Shader = Shader::new("winograd_output", texpool_shaders::WINOGRAD_OUTPUT);
+pub(crate) const INPUT: Shader =
+    Shader::new("winograd_input", texpool_shaders::WINOGRAD_INPUT).params::<InputParams>().helpers(&[WINOGRAD]);
+pub(crate) const OUTPUT: Shader = Shader::new("winograd_output", texpool_shaders::WINOGRAD_OUTPUT).helpers(&[WINOGRAD]);
 
 shader_params! {
     struct InputParams {
