@@ -147,29 +147,29 @@ fn a_run_writes_its_outputs_and_reports_what_the_driver_says() {
 #[test]
 fn a_plan_that_was_compiled_is_run_without_a_search() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("face.plan");
+    let file = dir.path().join("tiny.plan");
     let file = file.to_str().unwrap();
-    let (model, photo) = (fetched("blazeface"), fetched("astronaut"));
-    // Without a deadline, since a search that is cut short may find another plan.
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite");
+    // Without a deadline, since a search that is cut short may find another plan. The search of a small model ends soon.
     const MIN: [&str; 4] = ["--objective", "smallest", "--deadline", "none"];
-    let compiled = json(&[&["compile", &model, "-o", file, "--json"][..], &MIN].concat());
+    let compiled = json(&[&["compile", model, "-o", file, "--json"][..], &MIN].concat());
     assert_eq!(compiled["file_bytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
-    let run = |plan: &[&str]| json(&[&["run", &model, "--input", &photo, "--json"], plan].concat());
+    let run = |plan: &[&str]| json(&[&["run", model, "--random", "--json"], plan].concat());
     let (loaded, searched) = (run(&["--plan", file]), run(&[&MIN[..], &["--no-cache"]].concat()));
     for key in ["plan", "tiling", "outputs"] {
         assert_eq!(loaded[key], searched[key], "{key}");
     }
     assert_eq!((&loaded["plan_source"], &searched["plan_source"]), (&json!("file"), &json!("search")));
     assert_eq!((&loaded["strategies"], &loaded["bounds"]), (&json!([]), &Value::Null));
-    let text = texpool(&["run", &model, "--input", &photo, "--plan", file, "--details"]);
+    let text = texpool(&["run", model, "--random", "--plan", file, "--details"]);
     assert!(String::from_utf8_lossy(&text.stdout).contains("the plan was loaded"));
-    let bench = json(&["bench", &model, "--plan", file, "--seconds", "0.1", "--json"]);
+    let bench = json(&["bench", model, "--plan", file, "--seconds", "0.1", "--json"]);
     assert_eq!(bench["pool_bytes"], compiled["plan"]["bytes"]);
 
-    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite");
-    fails(&["run", tiny, "--plan", file], &["face.plan", "another model", "compile the model again"]);
-    fails(&["run", &model, "--plan", &photo], &["astronaut.png is no saved plan", "`texpool compile MODEL -o FILE`"]);
-    fails(&["run", &model, "--plan", crate::ABSENT], &[crate::ABSENT]);
+    let (face, photo) = (fetched("blazeface"), fetched("astronaut"));
+    fails(&["run", &face, "--plan", file], &["tiny.plan", "another model", "compile the model again"]);
+    fails(&["run", model, "--plan", &photo], &["astronaut.png is no saved plan", "`texpool compile MODEL -o FILE`"]);
+    fails(&["run", model, "--plan", crate::ABSENT], &[crate::ABSENT]);
     // Every option that would lead to another plan is refused.
     let outside = ["adapter", "timeout", "dim", "fake_quant", "cache_dir"];
     for option in NamedOptions::help().into_iter().filter(|option| !outside.contains(&option.name)) {
@@ -179,7 +179,7 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
             _ => option.texts.split('`').nth(1).unwrap(),
         };
         let flag = format!("--{}", option.name.replace('_', "-"));
-        let refused = texpool(&["run", &model, "--plan", file, &flag, value]);
+        let refused = texpool(&["run", model, "--plan", file, &flag, value]);
         assert_eq!(refused.status.code(), Some(2), "{flag} {value}");
     }
 }
@@ -245,7 +245,8 @@ fn a_bench_prints_one_document_with_every_number() {
     assert!(conv["flops"].as_f64().unwrap() >= 2.0 * 64.0 * 64.0 * 24.0 * 75.0, "{conv}");
     assert!(conv["gflop_per_s"].as_f64().unwrap() > 0.0 && conv["gb_per_s"].as_f64().unwrap() > 0.0, "{conv}");
     // In stripes a row is an operator, however many stripes it has.
-    let tiled = json(&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1", "--objective", "smallest"]);
+    let smallest = ["--objective", "smallest", "--deadline", "3"];
+    let tiled = json(&[&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1"], &smallest[..]].concat());
     let rows = tiled["steps"].as_array().unwrap();
     let stripes: u64 = rows.iter().map(|row| row["stripes"].as_u64().unwrap()).sum();
     // A stripe of a concatenation whose parts are copied takes a dispatch a part.

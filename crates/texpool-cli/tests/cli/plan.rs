@@ -152,7 +152,7 @@ fn pools_and_fronts_are_drawn() {
         (serde_json::from_str::<Value>(&out).unwrap(), svg)
     };
     for objective in ["fastest", "smallest"] {
-        let (report, svg) = drawn("pool.svg", &["plan", model, "--json", "--objective", objective]);
+        let (report, svg) = drawn("pool.svg", &["plan", model, "--json", "--objective", objective, "--deadline", "3"]);
         // One path per tensor, one frame per texture.
         let plan = &report["plan"];
         assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{objective}");
@@ -168,7 +168,7 @@ fn pools_and_fronts_are_drawn() {
             |p: &&Value| p["form"] == "scattered" && p["row_starts"].as_array().is_some_and(|s| s.len() > 1);
         assert_eq!(plan["placements"].as_array().unwrap().iter().any(|p| scattered(&p)), objective == "smallest");
     }
-    let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--front"]);
+    let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--front", "--deadline", "3"]);
     assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());
     assert!(svg.contains("MiB</text>") && svg.contains("time of a run in milliseconds</text>"), "{svg}");
     assert!(svg.contains("logarithmic") && svg.contains("prefers-color-scheme:dark"), "{svg}");
