@@ -310,6 +310,8 @@ mod tests {
             ("timeout", "2.5"),
             ("dim", "batch=2"),
             ("dim", "a=b=3"),
+            ("constant", "sr=16000"),
+            ("constant", "scales=0.5, 2"),
             ("fake_quant", "off"),
             ("precision", "f16"),
             ("weights", "int8"),
@@ -336,6 +338,9 @@ mod tests {
         );
         let dims: Vec<(&str, usize)> = options.import().dims.iter().map(|(name, extent)| (&**name, *extent)).collect();
         assert_eq!((dims, options.import().fake_quant), (vec![("a=b", 3), ("batch", 2)], FakeQuant::Off));
+        let constants = &options.import().constants;
+        assert_eq!(constants["sr"].to_i64(), Some(&[16_000][..]));
+        assert_eq!((constants["scales"].dims(), &*constants["scales"].to_f32()), (&[2][..], &[0.5, 2.0][..]));
         let CompileOptions {
             rules, format, planner, objective, tiling, order, weights, weight_format, stream_io, ..
         } = options.compile();

@@ -8,7 +8,7 @@ use texpool_compile::{
     parse_size,
 };
 use texpool_gpu::GpuOptions;
-use texpool_model::import::{ImportOptions, parse_dim, parse_fake_quant};
+use texpool_model::import::{ImportOptions, parse_constant, parse_dim, parse_fake_quant};
 use texpool_plan::TexelFormat;
 
 /// The settings that options change.
@@ -94,7 +94,7 @@ fn store<T>(field: &mut T, parsed: Result<T, String>) -> Result<(), String> {
 }
 
 /// All options, in the order of documentation.
-pub(super) static OPTIONS: [OptionRow; 16] = [
+pub(super) static OPTIONS: [OptionRow; 17] = [
     OptionRow {
         name: "adapter",
         part: Part::Device,
@@ -125,6 +125,21 @@ pub(super) static OPTIONS: [OptionRow; 16] = [
             match to.import.dims.insert(dim, extent) {
                 None => Ok(()),
                 Some(_) => Err(format!("`{text}` binds an extent that is bound already")),
+            }
+        },
+    },
+    OptionRow {
+        name: "constant",
+        part: Part::Import,
+        effect: Effect::Outside,
+        repeats: true,
+        texts: || "`INPUT=NUMBER`, or several numbers separated by commas; may be given several times".to_owned(),
+        purpose: "Turns an input of an `.onnx` file into a constant, such as a sample rate. One number is repeated.",
+        set: |to, text| {
+            let (input, array) = parse_constant(text)?;
+            match to.import.constants.insert(input, array) {
+                None => Ok(()),
+                Some(_) => Err(format!("`{text}` binds an input that is bound already")),
             }
         },
     },

@@ -46,6 +46,9 @@ impl Options {
                 }
                 "report" if text.is_empty() => return Err(wrong("option `report`: it must name a file")),
                 "report" => parsed.report = Some(text.into()),
+                "constant" => {
+                    return Err(wrong("option `constant`: the runtime gives inputs their values; make it an initializer"));
+                }
                 "dim" => others.extend(text.split(',').map(|one| (name, one.trim()))),
                 _ => others.push((name, text)),
             }
@@ -133,6 +136,7 @@ mod tests {
             (("verbose", "2"), "option `verbose`: `2` is neither `on` nor `off`"),
             (("report", ""), "option `report`: it must name a file"),
             (("dim", "batch"), "option `dim`: write NAME=VALUE"),
+            (("constant", "sr=1"), "option `constant`: the runtime gives inputs their values"),
         ] {
             let failure = Options::parse([option]).unwrap_err();
             assert!(failure.message.contains(message), "{}", failure.message);

@@ -23,8 +23,9 @@ pub(crate) struct Options {
 const DEVICE: (&str, &str) = ("device", "adapter");
 /// Default time limit for the search for a plan, in seconds, because an application waits for it.
 const DEADLINE: (&str, &str) = ("deadline", "30");
-/// An option of texpool that has no meaning here.
+/// Options of texpool that have no meaning here.
 const OPEN_EXTENTS: &str = "dim";
+const CONSTANT_INPUTS: &str = "constant";
 
 impl Options {
     /// Parses options, in any order.
@@ -35,6 +36,9 @@ impl Options {
             let name = if name == DEVICE.0 { DEVICE.1 } else { name };
             if name == OPEN_EXTENTS {
                 return Err("option `dim` is for .onnx files: the runtime gives inputs their extents".to_owned());
+            }
+            if name == CONSTANT_INPUTS {
+                return Err("option `constant` is for .onnx files: the runtime gives inputs their values".to_owned());
             }
             if !own.take(name, text)? {
                 pairs.push((name, text));
@@ -128,6 +132,7 @@ mod tests {
             (&[("verbose", "1"), ("verbose", "1")], "option `verbose` is given twice"),
             (&[("device", "a"), ("adapter", "b")], "option `adapter` is given twice"),
             (&[("dim", "n=1")], "option `dim` is for .onnx files"),
+            (&[("constant", "n=1")], "option `constant` is for .onnx files"),
             (&[("report", "")], "option `report`: it must name a file"),
             (&[("budget", "much")], "option `budget`: `much` is no size"),
         ] {

@@ -8,6 +8,7 @@ mod doubles;
 mod empty;
 mod expanded;
 mod fold;
+mod fourier;
 mod hostile;
 mod integer;
 mod large;

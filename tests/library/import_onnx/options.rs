@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use texpool_model::import::{Array, FakeQuant, ImportError, ImportOptions};
+use texpool_model::import::{Array, FakeQuant, ImportError, ImportOptions, parse_constant};
+use texpool_ops::{graph::Graph, ops::reference};
 
 use super::support::{
     import, import_with,
-    onnx::{Dim, FLOAT, Model},
+    onnx::{Attr, Dim, FLOAT, INT64, Model},
 };
 
 fn open() -> Model {
@@ -74,6 +75,50 @@ fn an_input_bound_to_a_value_is_part_of_the_model() {
     assert!(matches!(error, ImportError::NoSuchInput { names } if names == ["w"]));
 }
 
+/// A number given on the command line has neither the type nor the extents of the file.
+#[test]
+fn numbers_bound_to_an_input_get_the_type_and_extents_of_the_file() {
+    let bound = |options: &ImportOptions, array: Array| {
+        let mut options = options.clone();
+        options.constants.insert("z".into(), array);
+        import_with(open().bytes(), &options)
+    };
+    let extents = dims(&[("batch", 2), ("x:2", 5), ("length", 5)]);
+    let added = |graph: &Graph| reference::outputs(graph, &[vec![1.0; 30]]).unwrap().remove(0);
+    let one = added(&bound(&extents, Array::ints(&[1], &[3]).unwrap()).unwrap());
+    assert_eq!(one, [4.0; 30]);
+    let ten: Vec<i64> = (0..10).collect();
+    let each = added(&bound(&extents, Array::ints(&[10], &ten).unwrap()).unwrap());
+    assert_eq!((each[0], each[4], each[14], each[15], each[29]), (1.0, 5.0, 5.0, 6.0, 10.0));
+    let error = bound(&extents, Array::ints(&[3], &[1, 2, 3]).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("3 numbers are bound to it, and it has 10: its extents are [2, 1, 5]"), "{error}");
+    // An array of the right rank states open extents itself.
+    let graph = bound(&dims(&[("batch", 2), ("x:2", 5)]), Array::ints(&[2, 1, 1], &[7, 8]).unwrap()).unwrap();
+    assert_eq!(added(&graph)[14..16], [8.0, 9.0]);
+    let error = bound(&extents, Array::ints(&[4, 1, 1], &[1; 4]).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("4 numbers are bound to it"), "{error}");
+}
+
+/// The command and the delegates read numbers from texts.
+#[test]
+fn a_constant_is_written_as_numbers() {
+    let [whole, real] = ["sr=16000", "a=b=0.5, -2"].map(|text| parse_constant(text).unwrap());
+    assert_eq!((&*whole.0, whole.1.to_i64()), ("sr", Some(&[16_000][..])));
+    assert_eq!((&*real.0, &*real.1.to_f32()), ("a=b", &[0.5, -2.0][..]));
+    for (text, why) in [("sr", "write INPUT=NUMBER"), ("=1", "no name is before"), ("sr=fast", "`fast` is no number")] {
+        assert!(parse_constant(text).unwrap_err().contains(why), "{text}");
+    }
+    // 1.5 is no integer, and is not rounded to one.
+    let mut m = Model::new();
+    m.open_input("n", INT64, &[Dim::Is(1)]);
+    m.node("Cast", &["n"], &["y"], &[("to", Attr::Int(FLOAT))]);
+    m.output("y");
+    let mut options = ImportOptions::default();
+    options.constants.insert("n".into(), Array::floats(&[1], &[1.5]).unwrap());
+    let error = import_with(m.bytes(), &options).unwrap_err().to_string();
+    assert!(error.contains("input `n`: some of the numbers bound to it are no"), "{error}");
+}
+
 /// Quantisation in an ONNX file rounds like 8-bit values in a TensorFlow Lite file, and the same option disables it.
 #[test]
 fn quantising_rounds_unless_it_is_switched_off() {
@@ -85,7 +130,7 @@ fn quantising_rounds_unless_it_is_switched_off() {
     m.output("y");
     let answer = |fake_quant| {
         let graph = import_with(m.bytes(), &ImportOptions { fake_quant, ..ImportOptions::default() }).unwrap();
-        texpool_ops::ops::reference::outputs(&graph, &[vec![1.25, 1.3, -7.0, 500.0]]).unwrap().remove(0)
+        reference::outputs(&graph, &[vec![1.25, 1.3, -7.0, 500.0]]).unwrap().remove(0)
     };
     assert_eq!(answer(FakeQuant::On), [1.0, 1.5, 0.0, 127.5], "halves to the even one");
     assert_eq!(answer(FakeQuant::Off), [1.25, 1.3, 0.0, 127.5]);

@@ -13,7 +13,10 @@ use std::{
 };
 use texpool_model::{
     delegate::{Offline, Selection, select},
-    import::{self, FakeQuant, ImportError, ImportOptions, Outline, OutlineSource, parse_dim, parse_fake_quant},
+    import::{
+        self, Array, FakeQuant, ImportError, ImportOptions, Outline, OutlineSource, parse_constant, parse_dim,
+        parse_fake_quant,
+    },
 };
 use texpool_ops::graph::Graph;
 
@@ -24,6 +27,10 @@ pub(super) struct BoundArgs {
     /// Set an extent that the file leaves open, by its name or by INPUT:AXIS. Repeat for each extent.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     dims: Vec<(String, usize)>,
+    /// Turn an input of an `.onnx` file into a constant, such as a sample rate: sr=16000. Several numbers are separated
+    /// by commas, and one is repeated. Repeat for each input.
+    #[arg(long = "constant", value_name = "INPUT=NUMBER", value_parser = parse_constant)]
+    constants: Vec<(String, Array)>,
 }
 
 /// How a file is read.
@@ -73,13 +80,20 @@ impl BoundArgs {
                 return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", printable(name))));
             }
         }
+        for (i, (name, _)) in self.constants.iter().enumerate() {
+            if self.constants[..i].iter().any(|(other, _)| other == name) {
+                let name = printable(name);
+                return Err(CliError::Usage(format!("--constant says twice what `{name}` is; leave one out")));
+            }
+        }
         let (path, entry) = locate(text)?;
         let mut dims = entry.as_ref().map(|entry| entry.dims.clone()).unwrap_or_default();
         // Later values replace earlier ones, so the user's values take precedence over the catalogue's.
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
         let flags = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
-        let options = ImportOptions { dims, ..ImportOptions::default() };
+        let constants = self.constants.iter().cloned().collect();
+        let options = ImportOptions { dims, constants, ..ImportOptions::default() };
         Ok(ModelSource { path, entry, options, flags })
     }
 }
@@ -135,6 +149,9 @@ impl ModelSource {
     fn failed(&self, source: ImportError) -> CliError {
         match source {
             source @ ImportError::Read { .. } => CliError::Unreadable(Box::new(source)),
+            source @ (ImportError::NoSuchInput { .. } | ImportError::NoConstantInputs { .. }) => {
+                CliError::Usage(format!("--constant: {source}"))
+            }
             source @ ImportError::FixedDims { .. } => CliError::Usage(format!("--dim: {source}")),
             source @ (ImportError::NoSuchDim { .. } | ImportError::CannotBind { .. }) => {
                 CliError::Usage(format!("--dim: {source}; {}", self.open_extents()))

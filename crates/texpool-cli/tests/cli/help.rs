@@ -76,6 +76,7 @@ fn named_options_are_flags_and_keywords_of_python() {
         let keyword = match name {
             "adapter" => "device",
             "dim" => "dims",
+            "constant" => "constants",
             name => name,
         };
         assert!(session.contains(&format!("\n        {keyword}: ")), "Python's InferenceSession lacks {keyword}");

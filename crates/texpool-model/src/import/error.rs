@@ -131,6 +131,15 @@ pub enum ImportError {
         /// The names.
         names: Vec<String>,
     },
+    /// Values were bound to inputs of a TensorFlow Lite model, whose inputs cannot become constants.
+    #[error(
+        "inputs of a TensorFlow Lite model cannot become constants: {}; give their values in each run",
+        printable(&names.join(", "))
+    )]
+    NoConstantInputs {
+        /// The names.
+        names: Vec<String>,
+    },
     /// Extents were bound that a TensorFlow Lite model does not leave open.
     #[error(
         "the model leaves no extent open that is called {}: it states {}{}",

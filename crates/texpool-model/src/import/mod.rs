@@ -36,7 +36,7 @@ pub use matrix::{Operator, operators, supported};
 pub use metadata::ModelMetadata;
 pub use meter::{Excess, Resource};
 pub use onnx::Array;
-pub use options::{FakeQuant, ImportOptions, parse_dim, parse_fake_quant};
+pub use options::{FakeQuant, ImportOptions, parse_constant, parse_dim, parse_fake_quant};
 pub use outline::{
     Format, GraphOutline, NodeOutline, NodesToRead, OpenExtent, Outline, PartReader, Refusal, TensorOutline, Verdict,
 };
@@ -287,7 +287,7 @@ fn read(
 fn no_constants(options: &ImportOptions) -> Result<(), ImportError> {
     match options.constants.is_empty() {
         true => Ok(()),
-        false => Err(ImportError::NoSuchInput { names: options.constants.keys().cloned().collect() }),
+        false => Err(ImportError::NoConstantInputs { names: options.constants.keys().cloned().collect() }),
     }
 }
 

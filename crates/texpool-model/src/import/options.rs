@@ -22,7 +22,8 @@ pub struct ImportOptions {
     /// Values for extents that the file leaves open, by name. `INPUT:AXIS` names an extent without a name, and the
     /// axes of an input without a stated shape.
     pub dims: BTreeMap<String, usize>,
-    /// Graph inputs to turn into constants, by name.
+    /// Graph inputs to turn into constants, by name. They are converted to the type and extents of the file, and a
+    /// single number is repeated.
     pub constants: BTreeMap<String, Array>,
     /// Selects whether values that the file stores in 8 bits are rounded to the representable ones.
     pub fake_quant: FakeQuant,
@@ -64,6 +65,26 @@ pub fn parse_dim(text: &str) -> Result<(String, usize), String> {
         Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
         _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
     }
+}
+
+/// Parses an input and the numbers to bind to it: `INPUT=NUMBER`, or `INPUT=NUMBER,NUMBER` and so on.
+pub fn parse_constant(text: &str) -> Result<(String, Array), String> {
+    let such = "write INPUT=NUMBER, such as sr=16000";
+    let (name, numbers) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
+    if name.is_empty() {
+        return Err(format!("no name is before `=`; {such}"));
+    }
+    let numbers: Vec<&str> = numbers.split(',').map(str::trim).collect();
+    let dims = [numbers.len()];
+    let integers: Option<Vec<i64>> = numbers.iter().map(|number| number.parse().ok()).collect();
+    let array = match integers {
+        Some(integers) => Array::ints(&dims, &integers),
+        None => {
+            let parsed = |number: &&str| number.parse().map_err(|_| format!("`{number}` is no number; {such}"));
+            Array::floats(&dims, &numbers.iter().map(parsed).collect::<Result<Vec<f32>, String>>()?)
+        }
+    };
+    Ok((name.to_owned(), array.ok_or_else(|| format!("`{name}` has too many numbers"))?))
 }
 
 /// Parses `on` or `off`.

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy
+
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview
 Objective: TypeAlias = Literal["fastest", "balanced", "smallest"]
 Tiling: TypeAlias = Literal["rows", "whole"]
@@ -109,6 +111,14 @@ def _folder_text(name: str, folder: Any) -> str:
     return os.path.abspath(os.fsdecode(os.fspath(folder)))
 
 
+def _numbers_text(input: str, numbers: Any) -> str:
+    listed = numpy.asarray(numbers)
+    if listed.dtype.kind not in "biuf" or listed.size == 0:
+        raise ValueError(f"constants[{input!r}]: expected a number or several, not {numbers!r}")
+    # Truth values are 0 and 1. The texts of floats are the shortest ones that are read back as the same float.
+    return ",".join(repr(int(number) if listed.dtype.kind in "biu" else float(number)) for number in listed.flat)
+
+
 # Converter from value to string for each argument.
 _TEXTS: dict[str, Callable[[str, Any], str]] = {
     "budget": _size_text,
@@ -137,6 +147,8 @@ def option_pairs(arguments: Mapping[str, Any]) -> list[Pair]:
             continue
         if name == "dims":
             pairs += [("dim", f"{dim}={checked_size(f'dims[{dim!r}]', extent)}") for dim, extent in value.items()]
+        elif name == "constants":
+            pairs += [("constant", f"{input}={_numbers_text(input, numbers)}") for input, numbers in value.items()]
         else:
             # The argument is called `device`, as in other runtimes; everywhere else the option is called `adapter`.
             pairs.append(("adapter" if name == "device" else name, _TEXTS[name](name, value)))

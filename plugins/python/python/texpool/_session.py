@@ -167,6 +167,9 @@ class InferenceSession:
         `UserWarning`, and the first run of another batch plans for it with the same options. The last four plans are
         kept; with a budget only the last one used holds device memory. With `plan`, only its batch runs. Shapes, memory
         and plan of the session are those of the batch of 1. If other extents are open, the error names all of them.
+    constants
+        Inputs to turn into constants, by name: `{"sr": 16000}`. They are no longer inputs of the session. A single number
+        is repeated. Only for `.onnx` files.
     rules
         Rewrite rules: "default", "exact", "all", "none", or a list of names.
     fake_quant
@@ -202,6 +205,7 @@ class InferenceSession:
         deadline: float | None = None,
         timeout: float | None = None,
         dims: Mapping[str, int] | None = None,
+        constants: Mapping[str, object] | None = None,
         rules: str | Sequence[str] | None = None,
         fake_quant: bool = True,
         disabled_optimizers: Collection[str] | None = None,
@@ -220,6 +224,7 @@ class InferenceSession:
             "strategy": strategy,
             "rules": rules,
             "dims": None if dims is None else dict(dims),
+            "constants": None if constants is None else dict(constants),
             "fake_quant": fake_quant,
             "device": device,
             "timeout": timeout,
@@ -415,6 +420,7 @@ def pareto_front(
     progress: ProgressCallback | None = None,
     deadline: float | None = None,
     dims: Mapping[str, int] | None = None,
+    constants: Mapping[str, object] | None = None,
     rules: str | Sequence[str] | None = None,
     fake_quant: bool = True,
 ) -> list[FrontPoint]:
@@ -429,6 +435,7 @@ def pareto_front(
         "strategy": strategy,
         "rules": rules,
         "dims": dims,
+        "constants": constants,
         "fake_quant": fake_quant,
         "device": device,
         "deadline": deadline,

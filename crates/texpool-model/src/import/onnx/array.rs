@@ -279,6 +279,26 @@ impl Array {
         }
     }
 
+    /// Converts the elements to another type, if it can represent each of them.
+    pub(super) fn converted(&self, elem: ElementType, meter: &mut Meter) -> Result<Self, Problem> {
+        if elem == self.elem {
+            return Ok(self.clone());
+        }
+        meter.memory(self.len().saturating_mul(2 * size_of::<i64>()))?;
+        meter.work(self.len())?;
+        if elem.is_float() {
+            return Ok(Self::of_floats(self.dims.clone(), elem, &self.to_f32()));
+        }
+        let whole = match self.to_i64() {
+            Some(ints) => Some(ints.to_vec()),
+            None => self.to_f32().iter().map(|&v| (v as i64 as f32 == v).then_some(v as i64)).collect(),
+        };
+        match whole {
+            Some(ints) if ints.iter().all(|&v| elem.wrap(v) == v) => Ok(Self::of_ints(self.dims.clone(), elem, ints)),
+            _ => Err(Problem::malformed(format!("some of the numbers bound to it are no {elem}"))),
+        }
+    }
+
     /// Changes the extents. The number of elements must stay the same.
     pub(super) fn reshaped(&self, dims: &[usize]) -> Result<Self, Problem> {
         if count(dims)? != self.len() {

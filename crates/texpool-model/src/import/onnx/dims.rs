@@ -76,6 +76,21 @@ impl<'o> Binding<'o> {
         Ok(dims)
     }
 
+    /// Returns whether extents are those of an input, as far as the file and the caller state them.
+    pub(super) fn agrees(&self, port: &GraphIo, dims: &[usize]) -> bool {
+        let IoType::Tensor(_, Some(extents)) = &port.kind else { return true };
+        let agrees = |(axis, (stated, &extent)): (usize, (&Extent, &usize))| {
+            let bound = |name: &str| self.bound.get(name).is_none_or(|&bound| bound == extent);
+            bound(&place(port, axis))
+                && match stated {
+                    Extent::Known(known) => *known <= 0 || usize::try_from(*known) == Ok(extent),
+                    Extent::Named(name) => bound(name),
+                    Extent::Unknown => true,
+                }
+        };
+        extents.len() == dims.len() && extents.iter().zip(dims).enumerate().all(agrees)
+    }
+
     /// Returns open extents for an input of unknown rank. The rank follows from the positions that are bound.
     fn unranked(&self, port: &GraphIo) -> Result<Vec<Extent>, ImportError> {
         let axes = (0..=MAX_RANK).take_while(|&axis| self.bound.contains_key(&place(port, axis))).count();

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
+    array::{Array, count},
     dims::Binding,
     element_type::element_type,
     graph_lowering::GraphLowering,
@@ -49,7 +50,8 @@ pub(super) fn inputs<'m>(
     for port in &file.inputs {
         // Checked before the file's own value, which is only a default that the caller may replace.
         if let Some(array) = options.constants.get(&port.name) {
-            names.define(&port.name, Value::Known(array.clone()));
+            let array = as_stated(array, port, &mut binding, lowering)?;
+            names.define(&port.name, Value::Known(array));
         } else if !names.is_initializer(&port.name) {
             let elem = elem(port).map_err(refused("input", port))?;
             open.push((port, elem, binding.dims(port)?));
@@ -66,6 +68,37 @@ pub(super) fn inputs<'m>(
         lowering.graph.inputs.push(tensor);
     }
     Ok(())
+}
+
+/// Returns the constant of an input with the type and the extents that the file states. A single number is repeated.
+pub(super) fn as_stated(
+    array: &Array,
+    port: &GraphIo,
+    binding: &mut Binding<'_>,
+    lowering: &mut GraphLowering,
+) -> Result<Array, ImportError> {
+    let refused = refused("input", port);
+    // The type of an input that is not bound may be one that is refused.
+    let typed = match elem(port) {
+        Ok(elem) => array.converted(elem, &mut lowering.meter).map_err(&refused)?,
+        Err(_) => array.clone(),
+    };
+    if binding.agrees(port, typed.dims()) {
+        return Ok(typed);
+    }
+    let dims = binding.dims(port)?;
+    let elements = count(&dims).map_err(&refused)?;
+    match typed.len() {
+        1 => {
+            let number = typed.reshaped(&[]).map_err(&refused)?;
+            number.broadcast(&dims, &mut lowering.meter).map_err(&refused)
+        }
+        values if values == elements => typed.reshaped(&dims).map_err(&refused),
+        values => {
+            let reason = format!("{values} numbers are bound to it, and it has {elements}: its extents are {dims:?}");
+            Err(refused(Problem::new(reason, "bind one number for all, or one for each")))
+        }
+    }
 }
 
 /// Defines a name as an input tensor.

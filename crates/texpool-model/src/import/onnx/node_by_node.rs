@@ -85,7 +85,9 @@ impl<'m> Outliner<'m> {
         let mut ports: Vec<&'m GraphIo> = Vec::new();
         for port in &file.inputs {
             if let Some(array) = options.constants.get(&port.name) {
-                self.names.define(&port.name, Value::Known(array.clone()));
+                let mut binding = Binding::new(&self.bound);
+                let array = graph_io::as_stated(array, port, &mut binding, &mut self.lowering)?;
+                self.names.define(&port.name, Value::Known(array));
             } else if !self.names.is_initializer(&port.name) {
                 match &port.kind {
                     IoType::Tensor(_, None) if !self.bound.contains_key(&format!("{}:0", port.name)) => {

@@ -7,6 +7,7 @@ mod basic;
 mod branch;
 mod concat;
 mod conv;
+mod fourier;
 mod gather;
 mod gather_nd;
 mod image;
@@ -35,7 +36,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 22] = [
+static OPERATORS: [&[OnnxOpEntry]; 23] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -58,6 +59,7 @@ static OPERATORS: [&[OnnxOpEntry]; 22] = [
     scatter::OPERATORS,
     scatter_nd::OPERATORS,
     random::OPERATORS,
+    fourier::OPERATORS,
 ];
 
 /// Iterates over all operators.
