@@ -8,6 +8,7 @@ mod doubles;
 mod empty;
 mod expanded;
 mod fold;
+mod functions;
 mod hostile;
 mod integer;
 mod large;
