@@ -214,7 +214,7 @@ fn detection(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let rows = ctx.shape(classes).w;
     let (per_row, most) = if options.is_by_class { (1, total) } else { (options.classes_per_box, options.boxes) };
     let single = ctx.view(boxes, Shape::new(1, rows, 1, 4))?;
-    let boxes = if each == 1 { single } else { joined(ctx, 2, &vec![single; each])? };
+    let boxes = if each == 1 { single } else { ctx.between(Op::Tile, &[single], Shape::new(1, rows, each, 4))? };
     let boxes = widened(ctx, boxes, Shape::new(1, most, per_row, 4))?;
     give(ctx, 0, boxes, &[1, total, 4])?;
     for (result, values) in [(1, classes), (2, scores)] {
