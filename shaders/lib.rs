@@ -27,6 +27,7 @@ wgsl! {
     LRN = "lrn.wgsl";
     MATMUL = "matmul.wgsl";
     MEAN = "mean.wgsl";
+    NON_MAX_SUPPRESSION = "non_max_suppression.wgsl";
     NORMALIZE = "normalize.wgsl";
     POINTWISE = "pointwise.wgsl";
     POOL = "pool.wgsl";

@@ -8,8 +8,9 @@ pub use texpool_ops::graph::{
     Act, Binary, BuildError, Bytes, Cell, CellFunction, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum,
     DepthOrder, DepthToSpace, DepthwiseConv2d, ElementType, Epilogue, FullyConnected, Gather, GatherElements, Graph,
     GraphBuilder, GridSample, Id, IdVec, LayoutPermutation, Lrn, MAX_ELEMENTS, MatMul, Node, NodeId, NodeSet,
-    Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu, QuantParams,
-    Quantization, Reals, Recurrent, Reduce, ReduceKind, Reshape, Resize, ResizeAxis, ResizeMode, Rounding, Shape,
-    ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, Tile, TopK,
-    Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile, check, infer, texels_agree,
+    NonMaxSuppression, Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu,
+    QuantParams, Quantization, Reals, Recurrent, Reduce, ReduceKind, Reshape, Resize, ResizeAxis, ResizeMode, Rounding,
+    Shape, ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId,
+    Threshold, Tile, TopK, Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile,
+    check, infer, texels_agree,
 };

@@ -6,9 +6,9 @@ use crate::support::graphs::{Source, add_tensor, n, one_node};
 use texpool_ops::{
     graph::{
         Act, Binary, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Epilogue,
-        Gather, GatherElements, IdVec, Lrn, MatMul, Normalize, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce,
-        ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose,
-        TransposeConv, Unary,
+        Gather, GatherElements, IdVec, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode, Padding, Pool2d,
+        PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice,
+        Threshold, TopK, Transpose, TransposeConv, Unary,
     },
     ops::reference::{self, ReferenceError},
 };
@@ -422,6 +422,31 @@ fn the_greatest_channels_come_in_order() {
     assert_eq!(top(true, false), [3.0, 3.0, 0.0]);
     assert_eq!(top(true, true), [1.0, 2.0, 0.0]);
     assert_eq!(top(false, true), [3.0, 0.0, 1.0]);
+}
+
+#[test]
+fn boxes_are_selected_in_order_and_leave_out_others() {
+    // A square, one that it overlaps by a third, one that it overlaps by less, one apart with corners exchanged, and one
+    // without an area.
+    let square = |y: f32, x: f32| [y, x, y + 2.0, x + 2.0];
+    let boxes = [square(0.0, 0.0), square(0.0, 1.0), square(1.0, 1.0), [7.0, 7.0, 5.0, 5.0], [0.0; 4]].concat();
+    let limit = |value, is_included| Threshold { value, is_included };
+    let suppress = |score, overlap, places, scores: [f32; 5]| {
+        let op = NonMaxSuppression { places, score, overlap, unused: [9.0, -1.0] };
+        let out = [1, 1, places + 1, 2];
+        let operands = [constant([1, 1, 1, 5], &scores)];
+        run(Op::NonMaxSuppression(op), [1, 1, 5, 4], &boxes, &operands, out)
+    };
+    let scores = [0.5, 0.75, 0.5, 1.0, 0.25];
+    // The second box leaves out the first and the third, of which it shares a third.
+    let found = suppress(limit(0.0, false), limit(0.3, false), 4, scores);
+    assert_eq!(found, [3.0, 1.0, 1.0, 0.75, 4.0, 0.25, 9.0, -1.0, 3.0, 0.0]);
+    // Of equal scores, the lower index comes first; the third box shares a seventh with it.
+    let found = suppress(limit(0.25, false), limit(1.0 / 3.0, false), 5, scores);
+    assert_eq!(found, [3.0, 1.0, 1.0, 0.75, 0.0, 0.5, 2.0, 0.5, 9.0, -1.0, 4.0, 0.0]);
+    // Limits that are included, and fewer places than boxes.
+    let found = suppress(limit(0.25, true), limit(1.0 / 3.0, true), 2, [0.5, 0.0, 0.5, f32::NAN, 0.25]);
+    assert_eq!(found, [0.0, 0.5, 2.0, 0.5, 2.0, 0.0]);
 }
 
 #[test]

@@ -29,11 +29,19 @@ pub(crate) fn typed(name: &str, kind: i64, dims: &[Vec<u8>]) -> Vec<u8> {
     [bytes(1, name.as_bytes()), bytes(2, &bytes(1, &tensor))].concat()
 }
 
+pub(crate) fn names(field: u64, list: &[&str]) -> Vec<u8> {
+    list.iter().flat_map(|name| bytes(field, name.as_bytes())).collect()
+}
+
+pub(crate) fn all(field: u64, list: &[Vec<u8>]) -> Vec<u8> {
+    list.iter().flat_map(|message| bytes(field, message)).collect()
+}
+
 /// A model under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) opset: i64,
-    nodes: Vec<Vec<u8>>,
+    pub(crate) nodes: Vec<Vec<u8>>,
     initializers: Vec<Vec<u8>>,
     pub(crate) inputs: Vec<Vec<u8>>,
     pub(crate) outputs: Vec<Vec<u8>>,
@@ -71,8 +79,6 @@ impl Model {
 
     /// A node whose attributes are fields already.
     pub(crate) fn raw_node(&mut self, op: &str, inputs: &[&str], outputs: &[&str], attributes: &[Vec<u8>]) {
-        let names =
-            |field: u64, list: &[&str]| -> Vec<u8> { list.iter().flat_map(|n| bytes(field, n.as_bytes())).collect() };
         let attributes = attributes.concat();
         let (domain, op) = op.rsplit_once('.').unwrap_or(("", op));
         let kind = [bytes(4, op.as_bytes()), bytes(7, domain.as_bytes())].concat();
@@ -81,7 +87,6 @@ impl Model {
 
     /// The graph alone, as a message.
     pub(crate) fn graph(&self) -> Vec<u8> {
-        let all = |field: u64, list: &[Vec<u8>]| -> Vec<u8> { list.iter().flat_map(|m| bytes(field, m)).collect() };
         let graph = [
             all(1, &self.nodes),
             bytes(2, b"main"),

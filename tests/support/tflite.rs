@@ -160,8 +160,13 @@ impl Model {
 
     /// A custom operator.
     pub(crate) fn custom(&mut self, name: &str, inputs: &[i32], output: i32, options: Vec<u8>) {
+        self.custom_of_many(name, inputs, &[output], options);
+    }
+
+    /// A custom operator of several results.
+    pub(crate) fn custom_of_many(&mut self, name: &str, inputs: &[i32], outputs: &[i32], options: Vec<u8>) {
         let code = Table(vec![(4, Field::I8(32)), (6, Field::Text(name.to_owned())), (10, Field::I32(32))]);
-        let mut fields = self.operator(code, inputs, &[output]);
+        let mut fields = self.operator(code, inputs, outputs);
         fields.push((14, Field::Bytes(options)));
         self.operators.push(Table(fields));
     }
@@ -214,4 +219,31 @@ pub(crate) fn numbers(tag: i8, values: &[i32]) -> Option<Options> {
 /// Options that are bytes or truth values, in the order of their fields.
 pub(crate) fn flags(tag: i8, values: &[i8]) -> Option<Options> {
     Some((tag, Table(values.iter().zip((4..).step_by(2)).map(|(&v, slot)| (slot, Field::I8(v))).collect())))
+}
+
+/// A FlexBuffers map of 32-bit floats, whose names are sorted.
+pub(crate) fn flex_map(entries: &[(&str, f32)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut names = Vec::new();
+    for (name, _) in entries {
+        names.push(bytes.len());
+        bytes.extend([name.as_bytes(), &[0]].concat());
+    }
+    let put = |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u32).to_le_bytes());
+    put(&mut bytes, entries.len());
+    let keys = bytes.len();
+    for name in names {
+        let back = bytes.len() - name;
+        put(&mut bytes, back);
+    }
+    let back = bytes.len() - keys;
+    [back, size_of::<u32>(), entries.len()].into_iter().for_each(|number| put(&mut bytes, number));
+    let values = bytes.len();
+    entries.iter().for_each(|(_, value)| bytes.extend(value.to_le_bytes()));
+    // The types of 32-bit floats, then the root: a map of 32-bit entries.
+    bytes.extend(vec![3 << 2 | 2; entries.len()]);
+    let back = bytes.len() - values;
+    put(&mut bytes, back);
+    bytes.extend([9 << 2 | 2, size_of::<u32>() as u8]);
+    bytes
 }

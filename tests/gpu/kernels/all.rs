@@ -2,9 +2,9 @@
 
 use texpool_ops::graph::{
     Binary, Cell, CellFunction, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
-    GatherElements, GridSample, Lrn, MatMul, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
-    Recurrent, Reduce, ReduceKind, Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose,
-    TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
+    GatherElements, GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode, Padding,
+    Pool2d, PoolKind, Recurrent, Reduce, ReduceKind, Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice,
+    Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
@@ -12,6 +12,8 @@ use super::{Source, case, constant, harness::Harness, placed, recurrent};
 /// A convolution of stride, dilation and groups of one, with a border of one pixel.
 const CONV: Conv2d =
     Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding { top: 1, bottom: 1, left: 1, right: 1 }, groups: 1 };
+
+const HALF: Threshold = Threshold { value: 0.5, is_included: false };
 
 /// An operand that is computed.
 const X: [usize; 4] = [2, 4, 6, 8];
@@ -71,6 +73,11 @@ fn cases() -> Vec<Case> {
         (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
         (Op::Recurrent(PLAIN_CELL), vec![placed([2, 2, 6, 8]), recurrent::weights(2, 8, 8)], [2, 2, 7, 8]),
+        (
+            Op::NonMaxSuppression(NonMaxSuppression { places: 5, score: HALF, overlap: HALF, unused: [0.0; 2] }),
+            vec![placed([2, 1, 40, 4]), placed([2, 3, 1, 40])],
+            [2, 3, 6, 2],
+        ),
         (
             Op::WinogradInput(WinogradInput { tile: WinogradTile::Two, padding: CONV.padding }),
             vec![x()],

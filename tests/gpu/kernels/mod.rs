@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod all;
+mod boxes;
 mod conv;
 mod elementwise;
 mod functions;

@@ -6,7 +6,7 @@ use texpool_model::import::supported;
 use texpool_ops::ops::reference;
 
 use super::{
-    branches, import,
+    boxes, branches, import,
     one::{BOOL, K, N, S, T, X, near, one, results},
     recurrent, variables,
 };
@@ -115,6 +115,11 @@ fn transpose_bias(_: i32) -> Vec<f32> {
 }
 
 const CASES: &[Case] = &[
+    (
+        "CUSTOM TFLite_Detection_PostProcess",
+        |_| boxes::detected(&boxes::options(&[]), [&[1, 3, 4], &[1, 3], &[1, 3], &[1]]).unwrap(),
+        &[0.0, 0.0, 2.0, 1.9, 5.0, 5.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.75, 0.25, 0.0, 2.0],
+    ),
     ("ABS", unary, &[1.5, 0.5, 2.0, 2.5]),
     ("ADD", |c| binary_with(c, flags(11, &[0])), &[-5.0, 9.0]),
     ("ADD_N", |c| one(c, &[X(&[2], TWO), X(&[2], &SIX[3..5]), K(&[2], TWO)], None, &[2]), &[5.0, 8.0]),
@@ -259,6 +264,8 @@ const CASES: &[Case] = &[
         |c| results(c, &[X(&[3], &SIX[..3]), S(2)], None, &[(F32, &[2]), (I32, &[2])]).unwrap().concat(),
         &[2.0, 1.0, 2.0, 1.0],
     ),
+    ("NON_MAX_SUPPRESSION_V4", |c| boxes::suppressed(c, 2), &[1.0, 2.0, 2.0]),
+    ("NON_MAX_SUPPRESSION_V5", |c| boxes::suppressed(c, 3), &[1.0, 2.0, 0.0, 0.75, 0.25, 0.0, 2.0]),
     ("TRANSPOSE", |c| one(c, &[X(&[2, 2], &SIX[..4]), N(&[1, 0])], None, &[2, 2]), &[0.0, 2.0, 1.0, 3.0]),
     (
         "TRANSPOSE_CONV",

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod boxes;
 mod branches;
 mod cases;
 mod constants;

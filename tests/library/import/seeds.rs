@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::variables;
+use super::{boxes, variables};
 use crate::support::{
     inputs,
     lines::{self, Operand, list, nodes},
@@ -67,6 +67,10 @@ fn all() -> Vec<(String, Vec<u8>)> {
     let others = [("quantised", quantised()), ("half", half()), ("sparse", sparse()), ("recurrent", recurrent())];
     files.extend(others.map(|(n, f)| (n.to_owned(), f)));
     files.push(("variables".to_owned(), variables::running_sum()));
+    let by_class = boxes::options(&[("use_regular_nms", 1.0)]);
+    for (name, options) in [("detector", boxes::options(&[])), ("detector_by_class", by_class)] {
+        files.push((name.to_owned(), boxes::detector(&options, [&[1, 3, 4], &[1, 3], &[1, 3], &[1]])));
+    }
     let empty = |slot| file(&Table(vec![(4, Field::I32(3)), (slot, Field::Tables(vec![Table::default()]))]));
     files.extend([6, 8, 12].map(|slot| (format!("hostile_empty_{slot}"), empty(slot))));
     let mut huge = Model::new();

@@ -9,6 +9,7 @@ mod empty;
 mod expanded;
 mod fold;
 mod fourier;
+mod functions;
 mod hostile;
 mod integer;
 mod large;

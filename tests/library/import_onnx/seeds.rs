@@ -3,7 +3,7 @@
 use super::support::{
     inputs,
     lines::{self, Operand, list, nodes},
-    onnx::{Attr, Dim, Model, bytes, number},
+    onnx::{Attr, Dim, Model, attribute, bytes, number},
 };
 
 /// Names of the files, and their lines.
@@ -78,7 +78,9 @@ fn all() -> Vec<(String, Vec<u8>)> {
     files.push(("quantised".to_owned(), quantised()));
     files.push(("quantised_by_a_run".to_owned(), quantised_by_a_run()));
     files.push(("branches".to_owned(), branches()));
+    files.push(("functions".to_owned(), functions()));
     files.extend(hostile());
+    files.extend(hostile_functions());
     files
 }
 
@@ -109,6 +111,57 @@ fn branches() -> Vec<u8> {
     m.node("If", &["known"], &["y2"], &pair(neg("v"), neg("w")));
     ["y0", "y1", "y2"].iter().for_each(|name| m.output(name));
     m.bytes()
+}
+
+/// Functions that call one another, with attributes that are passed on, that have defaults, and that a branch reads.
+fn functions() -> Vec<u8> {
+    let mut m = Model::new();
+    m.input("x", &[2]);
+    m.node("own.Outer", &["x"], &["y"], &[("slope", Attr::Float(0.5))]);
+    m.output("y");
+    let mut leaky = Model::new();
+    leaky.node("LeakyRelu", &["v"], &["r"], &[("alpha", Attr::Of("slope"))]);
+    leaky.output("r");
+    let mut other = Model::new();
+    other.node("Neg", &["v"], &["r"], &[]);
+    other.output("r");
+    let branches = [("then_branch", Attr::Branch(leaky)), ("else_branch", Attr::Branch(other))];
+    let mut inner = Model::new();
+    inner.node("Constant", &[], &["none"], &[("value_float", Attr::Float(0.0))]);
+    inner.node("ReduceMax", &["v"], &["most"], &[("keepdims", Attr::Int(0))]);
+    inner.node("Greater", &["most", "none"], &["positive"], &[]);
+    inner.node("If", &["positive"], &["r"], &branches);
+    let inner =
+        inner.function("own.Inner", &["v", "absent"], &["r", "most"], &attribute(11, "slope", &Attr::Float(2.0)));
+    let mut outer = Model::new();
+    outer.node("own.Inner", &["x"], &["v"], &[("slope", Attr::Of("slope"))]);
+    outer.node("own.Inner", &["v"], &["r"], &[]);
+    let outer = outer.function("own.Outer", &["x"], &["r"], &bytes(6, b"slope"));
+    [m.bytes(), inner, outer].concat()
+}
+
+/// Functions that call themselves, and that call others too often or with too much.
+fn hostile_functions() -> Vec<(String, Vec<u8>)> {
+    let mut m = Model::new();
+    m.input("x", &[2]);
+    m.node("own.F0", &["x"], &["y"], &[]);
+    m.output("y");
+    let calling = |name: &str, called: &str| {
+        let mut body = Model::new();
+        body.node(called, &["x"], &["v"], &[]);
+        body.node(called, &["v"], &["y"], &[]);
+        body.function(name, &["x"], &["y"], &[])
+    };
+    let file = |functions: &[Vec<u8>]| [m.bytes(), functions.concat()].concat();
+    let many: Vec<Vec<u8>> = (0..24).map(|i| calling(&format!("own.F{i}"), &format!("own.F{}", i + 1))).collect();
+    let last = Model::new().function("own.F24", &["x"], &["x"], &[]);
+    let extra = Model::new().function("own.F0", &[], &[], &[]);
+    vec![
+        ("hostile_function_itself".to_owned(), file(&[calling("own.F0", "own.F0")])),
+        ("hostile_functions_multiply".to_owned(), file(&[many, vec![last]].concat())),
+        ("hostile_function_operands".to_owned(), file(&[extra])),
+        ("hostile_function_twice".to_owned(), file(&[calling("own.F0", "Neg"), calling("own.F0", "Neg")])),
+    ]
 }
 
 /// 8-bit integers with scales.

@@ -7,9 +7,9 @@ use crate::support::graphs::n;
 use texpool_ops::{
     graph::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
-        GatherElements, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
-        Reduce, ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice, TensorId, TopK,
-        Transpose, TransposeConv, WinogradInput, WinogradOutput, WinogradTile,
+        GatherElements, Graph, GraphBuilder, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode, Padding,
+        Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice,
+        TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput, WinogradOutput, WinogradTile,
     },
     ops::input_rows,
     ops::reference,
@@ -214,6 +214,9 @@ fn operators_along_axes() {
         agrees("product", &one(Op::MatMul(MatMul { transpose_b: false }), &[a, b], &[], ANY), Claim::Exact);
     }
     agrees("top", &one(Op::TopK(TopK { k: 2, largest: true, indices: false }), &[x], &[], ANY), Claim::Exact);
+    let [score, overlap] = [-9.0, 0.1].map(|value| Threshold { value, is_included: false });
+    let suppression = Op::NonMaxSuppression(NonMaxSuppression { places: 6, score, overlap, unused: [0.0; 2] });
+    agrees("suppression", &one(suppression, &[[2, 1, 6, 4], [2, 3, 1, 6]], &[], [2, 3, 7, 2]), Claim::Exact);
     agrees("lrn", &one(Op::Lrn(Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }), &[x], &[], ANY), Claim::Exact);
 }
 

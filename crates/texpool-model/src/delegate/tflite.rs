@@ -14,7 +14,7 @@ use crate::import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict};
 const DYNAMIC: [&str; 6] = ["WHERE", "UNIQUE", "IF", "WHILE", "VAR_HANDLE", "READ_VARIABLE"];
 
 /// Operators that read extents, axes or paddings from operands after the first.
-const DYNAMIC_BY_LATER_OPERANDS: [&str; 23] = [
+const DYNAMIC_BY_LATER_OPERANDS: [&str; 25] = [
     "RESHAPE",
     "RESIZE_BILINEAR",
     "PAD",
@@ -36,6 +36,8 @@ const DYNAMIC_BY_LATER_OPERANDS: [&str; 23] = [
     "RESIZE_NEAREST_NEIGHBOR",
     "MIRROR_PAD",
     "SPLIT_V",
+    "NON_MAX_SUPPRESSION_V4",
+    "NON_MAX_SUPPRESSION_V5",
     "BROADCAST_TO",
     "REDUCE_ALL",
 ];

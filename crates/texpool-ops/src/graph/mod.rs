@@ -40,6 +40,7 @@ pub use variable::Variable;
 
 pub use crate::ops::{
     depth_to_space::DepthOrder,
+    non_max_suppression::Threshold,
     normalize::Statistic,
     op::*,
     pad::{PadAxis, PadMode},

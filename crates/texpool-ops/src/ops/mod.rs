@@ -39,6 +39,7 @@ macro_rules! operators {
                 normalize::Normalize,
                 cum_sum::CumSum,
                 recurrent::Recurrent,
+                non_max_suppression::NonMaxSuppression,
                 winograd::WinogradInput,
                 winograd::WinogradOutput,
             }
@@ -68,6 +69,7 @@ mod lookup;
 mod lower;
 pub(crate) mod lrn;
 pub(crate) mod matmul;
+pub(crate) mod non_max_suppression;
 pub(crate) mod normalize;
 pub(crate) mod op;
 mod operator;

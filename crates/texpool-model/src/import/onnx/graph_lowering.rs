@@ -27,6 +27,8 @@ pub(super) struct GraphLowering {
     pub(super) op_index: usize,
     /// Prefix for the names of new tensors.
     pub(super) label: String,
+    /// Prefix for names of nodes and results: those of the calls that contain them, each with a slash.
+    pub(super) path: String,
     /// Allowances of the import.
     pub(super) meter: Meter,
     /// Rounding of quantised values.
@@ -66,13 +68,25 @@ impl GraphLowering {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
         let (brought, repeated) = (HashMap::new(), HashMap::new());
-        Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought, repeated, shared: None }
+        let (label, path) = (String::new(), String::new());
+        Self { graph, op_index: 0, label, path, meter, fake_quant, brought, repeated, shared: None }
     }
 
     /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.
     pub(super) fn begin(&mut self, op_index: usize, name: &str) {
         self.op_index = op_index;
-        self.label = stem(name);
+        self.label = if self.path.is_empty() { stem(name) } else { stem(&self.named(name)) };
+    }
+
+    /// Returns the name of a result in the graph.
+    pub(super) fn named(&self, name: &str) -> String {
+        if self.path.is_empty() { label(name) } else { label(&format!("{}{name}", self.path)) }
+    }
+
+    /// Begins a call of a function by a node called `name`. Returns the path before, which the caller sets again.
+    pub(super) fn enter(&mut self, name: &str) -> String {
+        let path = format!("{}/", self.named(name));
+        std::mem::replace(&mut self.path, path)
     }
 
     /// Adds a node, and returns its result, a tensor of `shape`.

@@ -1,18 +1,16 @@
 //! Lowers nodes of the file, and the bodies of those that have some.
 
-use std::collections::HashSet;
-
 use super::{
     array::Array,
     explained::explained,
+    functions::{Call, Operator, Place},
     graph_lowering::GraphLowering,
     integers,
-    model::{Graph, Node},
+    model::{Graph, GraphIo, Node},
     names::{Names, Operand},
     node_lowering::{Bodies, NodeLowering},
     op_registry::{Fold, OnnxOpEntry},
     opset6,
-    opsets::Opsets,
     tensor::ValueSource,
     value::Value,
 };
@@ -21,12 +19,10 @@ use crate::import::{
     op_registry::Types,
 };
 
-/// Adds the graph nodes for a node of the file, or states its results as known. `index` is that of the node of the
-/// file's main graph that it is, or that contains it.
+/// Adds the graph nodes for a node of the file, or states its results as known.
 pub(super) fn lower_node<'m>(
-    index: usize,
+    place: Place<'_>,
     node: &'m Node,
-    opsets: &Opsets<'_>,
     lowering: &mut GraphLowering,
     names: &mut Names<'m>,
     values: &mut ValueSource,
@@ -35,31 +31,39 @@ pub(super) fn lower_node<'m>(
     let operands = names.operands(node, values, &mut lowering.meter);
     // Before anything can fail, so that readers know these results as missing instead of being refused as well.
     names.claim(node)?;
-    let entry = opsets.find(node)?;
+    let operator = place.find(node)?;
     // Reported after the lookup, because an unsupported operator is more important than an error in its operands.
     let operands = operands?;
     // A node that depends on the result of a refused node cannot be examined further.
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {
         return Ok(());
     };
-    let mut stated = HashSet::new();
-    if let Some(twice) = node.attributes.iter().find(|attribute| !stated.insert(attribute.name.as_str())) {
-        return Err(Problem::malformed(format!("it states its {} twice", twice.name)));
-    }
-    lowering.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
+    let attributes = place.attributes(node)?;
+    let read: Vec<bool> = node.outputs.iter().map(|name| names.is_read(name)).collect();
+    let before = lowering.graph.tensors.len();
+    let entry = match operator {
+        Operator::Entry(entry) => entry,
+        Operator::Function(definition) => {
+            let call = place.call(definition, &attributes)?;
+            let results = lower_call(&call, node, operands, &read, lowering, values)?;
+            lowering.meter.memory(freed(&results))?;
+            return names.state(node, results, before, lowering);
+        }
+    };
+    let result = node.outputs.iter().find(|name| !name.is_empty());
+    lowering.begin(place.index, result.map(String::as_str).unwrap_or_default());
     if !entry.support.types.keeps_bytes() {
         let arrays = operands.iter().flatten().filter_map(Value::known);
         arrays.into_iter().try_for_each(|array| array.widen(&mut lowering.meter))?;
     }
     // A node without operands is also foldable: constants are such nodes.
     let are_constant = operands.iter().flatten().all(|value| value.known().is_some());
-    let read = node.outputs.iter().map(|name| names.is_read(name)).collect();
-    let opset = opsets.version(&node.domain);
+    let opset = place.version(&node.domain);
     let results = vec![None; node.outputs.len()];
-    let (before, first) = (lowering.graph.tensors.len(), lowering.graph.nodes.len());
-    let mut bodies = Scope { index, opsets, names };
-    let bodies = &mut bodies;
-    let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values, bodies, is_open: false };
+    let first = lowering.graph.nodes.len();
+    let (attributes, bodies) = (&attributes[..], &mut Scope { place, names });
+    let mut ctx =
+        NodeLowering { lowering, node, attributes, opset, operands, results, read, values, bodies, is_open: false };
     let fold = entry.fold.filter(|_| are_constant);
     let charged = apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
     if ctx.is_open {
@@ -71,7 +75,7 @@ pub(super) fn lower_node<'m>(
     }
     let results = std::mem::take(&mut ctx.results);
     drop(ctx);
-    let result_bytes = results.iter().flatten().filter_map(Value::known).map(Array::freed).sum();
+    let result_bytes = freed(&results);
     if fold.is_some() && lowering.graph.tensors.len() == before {
         // All other memory that the evaluation took is free again.
         lowering.meter.keep(charged, result_bytes);
@@ -79,6 +83,11 @@ pub(super) fn lower_node<'m>(
         lowering.meter.memory(result_bytes)?;
     }
     names.state(node, results, before, lowering)
+}
+
+/// Returns the memory of known results that ends with them.
+fn freed(results: &[Option<Value>]) -> usize {
+    results.iter().flatten().filter_map(Value::known).map(Array::freed).sum()
 }
 
 /// Runs `fold`, which computes the node's results while importing, or else adds graph nodes for them. Returns the memory
@@ -95,13 +104,12 @@ fn apply(entry: &OnnxOpEntry, fold: Option<Fold>, ctx: &mut NodeLowering<'_>) ->
 
 /// The graph that contains a node, as its bodies see it.
 #[derive(Debug)]
-struct Scope<'s, 'o, 'm> {
-    index: usize,
-    opsets: &'s Opsets<'o>,
+struct Scope<'s, 'm> {
+    place: Place<'s>,
     names: &'s mut Names<'m>,
 }
 
-impl Bodies for Scope<'_, '_, '_> {
+impl Bodies for Scope<'_, '_> {
     fn lower(
         &mut self,
         body: &Graph,
@@ -109,30 +117,62 @@ impl Bodies for Scope<'_, '_, '_> {
         lowering: &mut GraphLowering,
         values: &mut ValueSource,
     ) -> Result<Vec<Option<Value>>, Problem> {
-        let mut names = Names::of_body(body, operands, self.names, values, &mut lowering.meter)?;
-        let mut refused = RefusedNodes::default();
-        for node in &body.nodes {
-            let outcome = lower_node(self.index, node, self.opsets, lowering, &mut names, values);
-            names.leave(node, &mut lowering.meter);
-            if let Err(problem) = outcome {
-                refused.note(node.called()[0], &node.operator(), problem)?;
-            }
-            if refused.is_full() {
-                break;
-            }
-        }
-        refused.finish()?;
-        let mut results = Vec::with_capacity(body.outputs.len());
-        for port in &body.outputs {
-            let operand = names.operand(&port.name, values, &mut lowering.meter);
-            let operand =
-                operand.map_err(|problem| Problem { reason: format!("its result: {}", problem.reason), ..problem })?;
-            results.push(operand.into_value().flatten());
-        }
-        names.end(&mut lowering.meter);
-        // The node that has the body charges its results.
-        let constant_bytes = results.iter().flatten().filter_map(Value::known).map(Array::freed).sum();
-        lowering.meter.free(constant_bytes);
-        Ok(results)
+        let place = self.place.within()?;
+        let names = Names::of_body(body, operands, self.names, values, &mut lowering.meter)?;
+        lower_body(place, body, names, lowering, values)
     }
+}
+
+/// Adds the graph nodes of a call, and returns its results. Those that nothing reads are `None`.
+fn lower_call(
+    call: &Call<'_>,
+    node: &Node,
+    operands: Vec<Option<Value>>,
+    read: &[bool],
+    lowering: &mut GraphLowering,
+    values: &mut ValueSource,
+) -> Result<Vec<Option<Value>>, Problem> {
+    let body = &call.function().body;
+    let names = Names::of_function(body, operands, read, &mut lowering.meter)?;
+    let outer = lowering.enter(node.called()[0]);
+    let results = lower_body(call.place(), body, names, lowering, values);
+    lowering.path = outer;
+    results.map_err(|problem| problem.of_branch(&call.function().operator(), &node.operator()))
+}
+
+/// Adds the graph nodes of a body or function, and returns its results. A result is `None` if it depends on a node that
+/// was refused, or if nothing reads it.
+fn lower_body<'b>(
+    place: Place<'_>,
+    body: &'b Graph,
+    mut names: Names<'b>,
+    lowering: &mut GraphLowering,
+    values: &mut ValueSource,
+) -> Result<Vec<Option<Value>>, Problem> {
+    let mut refused = RefusedNodes::default();
+    for node in &body.nodes {
+        let outcome = lower_node(place, node, lowering, &mut names, values);
+        names.leave(node, &mut lowering.meter);
+        if let Err(problem) = outcome {
+            refused.note(node.called()[0], &node.operator(), problem)?;
+        }
+        if refused.is_full() {
+            break;
+        }
+    }
+    refused.finish()?;
+    let mut results = Vec::with_capacity(body.outputs.len());
+    for GraphIo { name, .. } in &body.outputs {
+        let operand = match names.is_read(name) {
+            true => names.operand(name, values, &mut lowering.meter),
+            false => Ok(Operand::Absent),
+        };
+        let operand =
+            operand.map_err(|problem| Problem { reason: format!("its result: {}", problem.reason), ..problem })?;
+        results.push(operand.into_value().flatten());
+    }
+    names.end(&mut lowering.meter);
+    // The node that has the body charges its results.
+    lowering.meter.free(freed(&results));
+    Ok(results)
 }

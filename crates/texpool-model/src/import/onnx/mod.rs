@@ -12,6 +12,7 @@ mod element_type;
 mod explained;
 mod external;
 mod fold;
+mod functions;
 mod graph_io;
 mod graph_lowering;
 mod integers;
@@ -59,11 +60,11 @@ use super::{
     meter::Meter,
     model_file::Owner,
 };
+use functions::Definitions;
 use graph_lowering::GraphLowering;
 use lower_node::lower_node;
 use model::{GraphIo, Model};
 use names::Names;
-use opsets::Opsets;
 use tensor::ValueSource;
 use texpool_ops::graph::Graph;
 
@@ -94,7 +95,7 @@ pub(super) fn read(
     let (model, meter) = parsed(&owner)?;
     let file = graph_of(&model)?;
     let mut values = ValueSource { rounds_doubles: true, ..ValueSource::new(owner, path) };
-    let (graph, names) = lower_all(file, &Opsets::new(&model)?, options, meter, &mut values)?;
+    let (graph, names) = lower_all(file, &Definitions::new(&model)?, options, meter, &mut values)?;
     values.notes.warn();
     beside.extend(values.external.paths().map(Path::to_owned));
     let bytes = (*values.owner.0).as_ref();
@@ -124,7 +125,8 @@ fn read_nodes(
     file.outputs = outputs;
     // The extents of these inputs are known.
     let options = ImportOptions { dims: BTreeMap::new(), ..options.clone() };
-    lower_all(&file, &Opsets::new(&model)?, &options, meter, &mut ValueSource::new(owner, path)).map(|(graph, _)| graph)
+    lower_all(&file, &Definitions::new(&model)?, &options, meter, &mut ValueSource::new(owner, path))
+        .map(|(graph, _)| graph)
 }
 
 /// Parses a model. Returns it with what is left of the allowances.
@@ -138,7 +140,7 @@ fn parsed(owner: &Owner) -> Result<(Model, Meter), ImportError> {
 /// Lowers all nodes, or fails with the list of those that are refused.
 fn lower_all<'m>(
     file: &'m model::Graph,
-    opsets: &Opsets<'_>,
+    definitions: &Definitions<'_>,
     options: &ImportOptions,
     meter: Meter,
     values: &mut ValueSource,
@@ -152,7 +154,7 @@ fn lower_all<'m>(
 
     let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
-        let outcome = lower_node(index, node, opsets, &mut lowering, &mut names, values);
+        let outcome = lower_node(definitions.node(index), node, &mut lowering, &mut names, values);
         names.leave(node, &mut lowering.meter);
         let Err(mut problem) = outcome else { continue };
         if !options.dims.is_empty() {

@@ -1,7 +1,7 @@
 //! Parses the messages of an ONNX file, limited to the fields that inference needs. Of the bodies of control flow,
 //! those of `If`, `Loop` and `Scan` are parsed; the positions of the others are recorded.
 
-use std::{collections::HashSet, ops::Range};
+use std::ops::Range;
 
 use super::wire::{FieldValue, Message, Read};
 
@@ -15,8 +15,23 @@ pub(super) struct Model {
     /// Versions of operator sets, by domain.
     pub(super) opsets: Vec<(String, i64)>,
     pub(super) graph: Option<Graph>,
-    /// Names of operators that are defined in the file.
-    pub(super) functions: HashSet<String>,
+    /// Operators that the file defines.
+    pub(super) functions: Vec<Function>,
+}
+
+/// `FunctionProto`: an operator that the file defines by other operators.
+#[derive(Debug, Default)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) domain: String,
+    /// Distinguishes functions of the same name.
+    pub(super) overload: String,
+    /// The nodes, with the names of operands and results. They have no types.
+    pub(super) body: Graph,
+    /// Attributes with a value for calls that state none.
+    pub(super) defaults: Vec<Attribute>,
+    /// Versions of operator sets, by domain.
+    pub(super) opsets: Vec<(String, i64)>,
 }
 
 /// `GraphProto`.
@@ -37,6 +52,8 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) op: String,
     pub(super) domain: String,
+    /// Selects one of several functions of the same name.
+    pub(super) overload: String,
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
     pub(super) attributes: Vec<Attribute>,
@@ -46,6 +63,8 @@ pub(super) struct Node {
 #[derive(Debug, Default)]
 pub(super) struct Attribute {
     pub(super) name: String,
+    /// The attribute of the function's call that has the value. Empty outside functions.
+    pub(super) reference: String,
     pub(super) float: Option<f32>,
     pub(super) int: Option<i64>,
     pub(super) text: Option<String>,
@@ -128,13 +147,50 @@ impl Model {
             match number {
                 7 => model.graph = Some(Graph::read(m.message(value)?, MAX_DEPTH)?),
                 8 => model.opsets.push(opset(m.message(value)?)?),
-                25 => drop(model.functions.insert(first_text(m.message(value)?, 1)?)),
+                25 => model.functions.push(Function::read(m.message(value)?)?),
                 _ => {}
             }
             Ok(())
         })?;
         Ok(model)
     }
+}
+
+impl Function {
+    /// The operator that it defines, spelled as nodes are.
+    pub(super) fn operator(&self) -> String {
+        spelled(&self.domain, &self.name)
+    }
+
+    fn read(message: Message<'_>) -> Read<Self> {
+        // Also for its place in the table of functions, whose key has the bytes of the names once more.
+        message.makes(2 * size_of::<Self>())?;
+        let mut function = Self::default();
+        let port = |m: &Message<'_>, value: &FieldValue| {
+            m.makes(size_of::<GraphIo>())?;
+            Ok(GraphIo { name: m.text(value)?, kind: IoType::Unstated })
+        };
+        each(message, |m, number, value| {
+            match number {
+                1 => function.name = m.text(value)?,
+                4 => function.body.inputs.push(port(m, value)?),
+                5 => function.body.outputs.push(port(m, value)?),
+                7 => function.body.nodes.push(Node::read(m.message(value)?, MAX_DEPTH)?),
+                9 => function.opsets.push(opset(m.message(value)?)?),
+                10 => function.domain = m.text(value)?,
+                11 => function.defaults.push(Attribute::read(m.message(value)?)?),
+                13 => function.overload = m.text(value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(function)
+    }
+}
+
+/// Spells an operator as ONNX does.
+fn spelled(domain: &str, op: &str) -> String {
+    if domain.is_empty() { op.to_owned() } else { format!("{domain}.{op}") }
 }
 
 fn opset(message: Message<'_>) -> Read<(String, i64)> {
@@ -198,7 +254,7 @@ impl Graph {
 impl Node {
     /// The operator, spelled as in ONNX.
     pub(super) fn operator(&self) -> String {
-        if self.domain.is_empty() { self.op.clone() } else { format!("{}.{}", self.domain, self.op) }
+        spelled(&self.domain, &self.op)
     }
 
     /// Returns the name of the node, or else of its result, and the name of its first result.
@@ -228,6 +284,7 @@ impl Node {
                 4 => node.op = m.text(value)?,
                 5 => node.attributes.push(Attribute::read(m.message(value)?)?),
                 7 => node.domain = m.text(value)?,
+                8 => node.overload = m.text(value)?,
                 _ => {}
             }
             Ok(())
@@ -260,6 +317,7 @@ impl Attribute {
                 7 => m.floats(value, &mut attribute.floats)?,
                 8 => m.ints(value, &mut attribute.ints)?,
                 9 => attribute.texts.push(m.loose_text(value)?),
+                21 => attribute.reference = m.text(value)?,
                 _ => {}
             }
             Ok(())

@@ -12,7 +12,6 @@ use super::{
 };
 use crate::import::{
     error::{ImportError, Problem},
-    label::label,
     meter::Meter,
 };
 use texpool_ops::graph::ElementType;
@@ -30,6 +29,8 @@ enum Entry {
     Captured(Value),
     /// A value that cannot be read.
     Bad(Problem),
+    /// An operand of a function that its call leaves out.
+    Absent,
     /// A value that no later node reads and that is no output, so its elements are no longer held.
     Spent {
         dims: Vec<usize>,
@@ -78,6 +79,14 @@ fn reads(node: &Node) -> impl Iterator<Item = &str> {
 /// which the tables of its names are built.
 const BODY_STEPS: usize = 1_000;
 
+/// Attributes an error of a body's names to the node that has the body.
+fn of_inner(error: ImportError) -> Problem {
+    match error {
+        ImportError::TooMuch(too_much) => Problem::from(too_much.excess),
+        error => Problem::malformed(error.to_string()),
+    }
+}
+
 /// Table of the names of a graph.
 #[derive(Debug)]
 pub(super) struct Names<'m> {
@@ -94,10 +103,16 @@ pub(super) struct Names<'m> {
 impl<'m> Names<'m> {
     /// Collects the names of a graph. Fails if two initializers or two inputs have the same name.
     pub(super) fn new(file: &'m Graph, meter: &mut Meter) -> Result<Self, ImportError> {
+        Self::with_outputs(file, |_| true, meter)
+    }
+
+    /// Collects the names of a graph. Only outputs for whose position `is_read` holds count as reading a name.
+    fn with_outputs(file: &'m Graph, is_read: impl Fn(usize) -> bool, meter: &mut Meter) -> Result<Self, ImportError> {
         let results = file.nodes.iter().map(|node| node.outputs.len() + node.inputs.len());
         let names = results.sum::<usize>() + file.initializers.len() + file.inputs.len() + file.outputs.len();
         let bytes = names.saturating_mul(NAME_BYTES);
-        if let Err(excess) = meter.memory(bytes) {
+        // Work, too, because a body or function may be entered any number of times.
+        if let Err(excess) = meter.memory(bytes).and_then(|()| meter.work(bytes)) {
             Problem::from(excess).within(None, "", "")?;
         }
         let mut entries: HashMap<&str, Entry> = HashMap::new();
@@ -118,7 +133,8 @@ impl<'m> Names<'m> {
             return Err(ImportError::Duplicate { what: "input", name: port.name.clone() });
         }
         let later = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
-        let outputs = file.outputs.iter().map(|port| port.name.as_str());
+        let outputs = file.outputs.iter().enumerate().filter(|(position, _)| is_read(*position));
+        let outputs = outputs.map(|(_, port)| port.name.as_str());
         let mut readers = HashMap::new();
         for name in file.nodes.iter().flat_map(reads).chain(outputs) {
             *readers.entry(name).or_default() += 1;
@@ -145,10 +161,7 @@ impl<'m> Names<'m> {
         if expected != count {
             return Err(Problem::malformed(format!("its body has {expected} inputs, and is given {count}")));
         }
-        let mut names = Self::new(body, meter).map_err(|error| match error {
-            ImportError::TooMuch(too_much) => Problem::from(too_much.excess),
-            error => Problem::malformed(error.to_string()),
-        })?;
+        let mut names = Self::new(body, meter).map_err(of_inner)?;
         let bytes = captured.len().saturating_mul(NAME_BYTES);
         meter.memory(bytes)?;
         names.bytes = names.bytes.saturating_add(bytes);
@@ -164,6 +177,31 @@ impl<'m> Names<'m> {
         }
         for (port, value) in body.inputs.iter().zip(operands) {
             names.entries.insert(&port.name, Entry::Captured(value.clone()));
+        }
+        Ok(names)
+    }
+
+    /// Collects the names of a function's body, and its operands. Only results for which `read` holds are computed for
+    /// the call.
+    pub(super) fn of_function(
+        body: &'m Graph,
+        operands: Vec<Option<Value>>,
+        read: &[bool],
+        meter: &mut Meter,
+    ) -> Result<Self, Problem> {
+        for (what, count, stated) in
+            [("operands", operands.len(), body.inputs.len()), ("results", read.len(), body.outputs.len())]
+        {
+            if count > stated {
+                return Err(Problem::malformed(format!("it has {count} {what}, and its function {stated}")));
+            }
+        }
+        meter.work(BODY_STEPS.saturating_mul(1 + bodies::size(body)))?;
+        let is_read = |position: usize| read.get(position).copied().unwrap_or(false);
+        let mut names = Self::with_outputs(body, is_read, meter).map_err(of_inner)?;
+        let operands = operands.into_iter().chain(std::iter::repeat(None));
+        for (port, operand) in body.inputs.iter().zip(operands) {
+            names.entries.insert(&port.name, operand.map_or(Entry::Absent, Entry::Captured));
         }
         Ok(names)
     }
@@ -218,7 +256,7 @@ impl<'m> Names<'m> {
                 Some(Facts { dims: value.dims(), elem: value.element_type(), is_known })
             }
             Entry::Spent { dims, elem } => Some(Facts { dims, elem: *elem, is_known: true }),
-            Entry::Initializer(_) | Entry::Bad(_) | Entry::Missing => None,
+            Entry::Initializer(_) | Entry::Bad(_) | Entry::Absent | Entry::Missing => None,
         }
     }
 
@@ -291,6 +329,7 @@ impl<'m> Names<'m> {
         match entry {
             Entry::Value(value) | Entry::Captured(value) => Ok(Operand::Value(value.clone())),
             Entry::Bad(problem) => Err(problem.clone()),
+            Entry::Absent => Ok(Operand::Absent),
             Entry::Missing | Entry::Initializer(_) | Entry::Spent { .. } => Ok(Operand::Missing),
         }
     }
@@ -320,7 +359,7 @@ impl<'m> Names<'m> {
                     if let Value::Computed(computed) = &value
                         && computed.tensor.index() >= before
                     {
-                        lowering.graph.tensors[computed.tensor].name = label(name);
+                        lowering.graph.tensors[computed.tensor].name = lowering.named(name);
                     }
                     self.entries.insert(name, Entry::Value(value));
                 }

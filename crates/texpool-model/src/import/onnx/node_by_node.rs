@@ -7,12 +7,12 @@ use super::{
     array::ranked,
     dims::Binding,
     element_type::number,
+    functions::Definitions,
     graph_io,
     graph_lowering::GraphLowering,
     lower_node::lower_node,
     model::{Extent, Graph, GraphIo, IoType, Node, own_domain},
     names::Names,
-    opsets::Opsets,
     preferred_input_layout::PreferredLayouts,
     stated::Stated,
     tensor::ValueSource,
@@ -148,10 +148,10 @@ impl<'m> Outliner<'m> {
     }
 
     /// Returns the verdict and the elementary operations of each node.
-    pub(super) fn nodes(&mut self, opsets: &Opsets<'_>, implicit: &[HashSet<String>]) -> Vec<(Verdict, u64)> {
+    pub(super) fn nodes(&mut self, definitions: &Definitions<'_>, implicit: &[HashSet<String>]) -> Vec<(Verdict, u64)> {
         let file = self.file;
         let nodes = file.nodes.iter().zip(implicit).enumerate();
-        nodes.map(|(index, (node, implicit))| self.node(index, node, implicit, opsets)).collect()
+        nodes.map(|(index, (node, implicit))| self.node(index, node, implicit, definitions)).collect()
     }
 
     fn node(
@@ -159,12 +159,12 @@ impl<'m> Outliner<'m> {
         index: usize,
         node: &'m Node,
         implicit: &HashSet<String>,
-        opsets: &Opsets<'_>,
+        definitions: &Definitions<'_>,
     ) -> (Verdict, u64) {
         let missing = self.names.missing(node).map(str::to_owned);
         let uncertain = node.inputs.iter().chain(implicit).any(|name| self.uncertain.contains(name.as_str()));
         let first = self.lowering.graph.nodes.len();
-        let outcome = lower_node(index, node, opsets, &mut self.lowering, &mut self.names, &mut self.values);
+        let outcome = lower_node(definitions.node(index), node, &mut self.lowering, &mut self.names, &mut self.values);
         let missing = missing.or_else(|| self.missing_in_branches(node));
         let verdict = match (self.unreadable(node), outcome, missing) {
             (_, Err(problem), _) | (Some(problem), ..) => {

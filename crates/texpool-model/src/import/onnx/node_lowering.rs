@@ -35,6 +35,8 @@ pub(super) trait Bodies: fmt::Debug {
 pub(in crate::import) struct NodeLowering<'c> {
     pub(super) lowering: &'c mut GraphLowering,
     pub(super) node: &'c Node,
+    /// Attributes by name, with the values of those that refer to a call's.
+    pub(super) attributes: &'c [(&'c str, &'c Attribute)],
     /// Version of the operator set for the node's domain.
     pub(super) opset: i64,
     pub(super) operands: Vec<Option<Value>>,
@@ -47,7 +49,7 @@ pub(in crate::import) struct NodeLowering<'c> {
     pub(super) is_open: bool,
 }
 
-impl NodeLowering<'_> {
+impl<'c> NodeLowering<'c> {
     /// Number of operands, without missing ones at the end.
     pub(super) fn count(&self) -> usize {
         self.operands.len()
@@ -147,8 +149,8 @@ impl NodeLowering<'_> {
         }
     }
 
-    fn attribute(&self, name: &str) -> Option<&Attribute> {
-        self.node.attributes.iter().find(|attribute| attribute.name == name)
+    fn attribute(&self, name: &str) -> Option<&'c Attribute> {
+        self.attributes.iter().find(|(own, _)| *own == name).map(|(_, attribute)| *attribute)
     }
 
     /// Returns whether an attribute exists.
@@ -195,10 +197,7 @@ impl NodeLowering<'_> {
 
     /// Returns a tensor attribute.
     pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Array>, Problem> {
-        // Copies the reference, so that the attribute can stay borrowed while `self` is used mutably below.
-        let node = self.node;
-        let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
-        let Some(attribute) = attribute else { return Ok(None) };
+        let Some(attribute) = self.attribute(name) else { return Ok(None) };
         let tensor = attribute.tensor.as_deref();
         let tensor = tensor.ok_or_else(|| Problem::malformed(format!("its {name} is not a tensor")))?;
         self.values.array(tensor, &mut self.lowering.meter).map(Some)
@@ -208,8 +207,7 @@ impl NodeLowering<'_> {
     /// refused.
     pub(super) fn body(&mut self, name: &str, operands: &[Value]) -> Result<Vec<Option<Value>>, Problem> {
         let node = self.node;
-        let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
-        let results = match attribute.map(|attribute| attribute.bodies.as_slice()).unwrap_or_default() {
+        let results = match self.attribute(name).map(|attribute| attribute.bodies.as_slice()).unwrap_or_default() {
             [Body { graph: Some(graph), .. }] => {
                 let label = self.lowering.label.clone();
                 let results = self.bodies.lower(graph, operands, self.lowering, self.values);

@@ -9,11 +9,11 @@ use std::{
 
 use super::{
     bodies, broken,
+    functions::Definitions,
     graph_lowering::GraphLowering,
     graph_of,
     model::{Graph, GraphIo, Model},
     node_by_node::Outliner,
-    opsets::Opsets,
     read_nodes,
     stated::{self, Stated},
     tensor::ValueSource,
@@ -51,8 +51,8 @@ pub(in crate::import) fn outline(
     let values = ValueSource::new(Owner::clone(&owner), path);
     let mut outliner = Outliner::new(file, Stated::new(file, &between), options, image, lowering, values)?;
     let (open, is_of_image) = outliner.inputs(options)?;
-    let verdicts = match Opsets::new(&model) {
-        Ok(opsets) => outliner.nodes(&opsets, &implicit),
+    let verdicts = match Definitions::new(&model) {
+        Ok(definitions) => outliner.nodes(&definitions, &implicit),
         Err(error @ ImportError::Opset { .. }) => outliner.none(&error),
         Err(error) => return Err(error),
     };

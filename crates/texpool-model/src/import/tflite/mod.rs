@@ -2,6 +2,7 @@
 //! together.
 
 mod bodies;
+mod flex_map;
 mod lower;
 pub mod micro;
 mod micro_error;

@@ -493,6 +493,24 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Err(Problem::malformed(format!("its result is stated as {stated:?}, its operands give {dims:?}")))
     }
 
+    /// Sets the extents of the result like [`gives`](Self::gives), also if the file states none: converters leave out
+    /// those of some custom operators.
+    pub(super) fn gives_if_stated(&mut self, dims: &[usize]) -> Result<(), Problem> {
+        let output = self.output()?;
+        if !self.dims(output).is_empty() {
+            return self.gives(dims);
+        }
+        let shape = computed_shape(&self.lowering.tensors[output].name, dims)?;
+        let tensor = &mut self.lowering.graph.tensors[output];
+        (tensor.dims, tensor.shape) = (dims.to_vec(), shape);
+        Ok(())
+    }
+
+    /// Returns whether a tensor is a constant.
+    pub(super) fn is_constant(&self, id: TensorId) -> bool {
+        self.lowering.graph.is_constant(id)
+    }
+
     /// Sets the extents of the result to those of a tensor.
     pub(super) fn gives_like(&mut self, id: TensorId) -> Result<(), Problem> {
         let dims = self.dims(id).to_vec();

@@ -52,12 +52,12 @@ fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Returns the generator of a node: that of its seed, or else of the name of its result. Iterations of a loop have
-/// generators of their own.
+/// Returns the generator of a node: that of its seed, or else of the names of its result and of the calls around it.
+/// Iterations of a loop have generators of their own.
 fn generator(ctx: &NodeLowering<'_>) -> Result<SplitMix64, Problem> {
     let seed = match ctx.has("seed") {
         true => u64::from(ctx.float("seed", 0.0)?.to_bits()),
-        false => hash(ctx.node.called()[1].bytes()),
+        false => hash(ctx.lowering.path.bytes().chain(ctx.node.called()[1].bytes())),
     };
     let iteration = if ctx.lowering.is_in_loop() { ctx.lowering.graph.nodes.len() as u64 } else { 0 };
     Ok(SplitMix64(seed ^ iteration.rotate_left(32)))

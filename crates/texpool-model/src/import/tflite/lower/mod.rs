@@ -4,6 +4,7 @@
 
 mod activation;
 mod axes;
+mod boxes;
 mod branch;
 mod conv;
 mod layout;
@@ -23,7 +24,7 @@ use super::{
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 10] = [
+static OPERATORS: [&[TfLiteOpEntry]; 11] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
@@ -34,6 +35,7 @@ static OPERATORS: [&[TfLiteOpEntry]; 10] = [
     recurrent::OPERATORS,
     variable::OPERATORS,
     branch::OPERATORS,
+    boxes::OPERATORS,
 ];
 
 /// Adds the nodes that compute the operator's result, or turns the result into a constant.
