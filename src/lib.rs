@@ -109,7 +109,7 @@ pub use texpool_gpu::{DispatchTime, Interrupt, Polling};
 #[doc(inline)]
 pub use texpool_model::tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorViewMut};
 #[doc(inline)]
-pub use texpool_ops::{kernels::KernelError, ops::CostClass};
+pub use texpool_ops::{graph::DeviceClass, kernels::KernelError, ops::CostClass};
 
 /// half 2: what a tensor of 16-bit floats has as elements must be of this version.
 pub use half;

@@ -9,10 +9,11 @@ use super::{CompiledModel, Context, Error, Model, NamedOptions};
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_cache::{CachedPlan, PLANS};
 use texpool_compile::{
-    self, CompileError, CompileOptions, DeviceProfile, Objective, OperatorOrder, Tiling, WeightFormat, WeightStorage,
+    self, BlockChoice, CompileError, CompileOptions, DeviceProfile, Objective, OperatorOrder, Tiling, WeightFormat,
+    WeightStorage,
 };
 use texpool_model::rewrite::Rules;
-use texpool_ops::graph::Graph;
+use texpool_ops::graph::{DeviceClass, Graph};
 use texpool_plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat};
 
 /// Options for compiling a model. The defaults are whole tensors, the smallest pool for them, and 32-bit texels.
@@ -54,11 +55,10 @@ impl Context {
 
 impl CompileBuilder<'static> {
     fn new(context: &Context, model: &Model) -> Self {
-        let limits = context.gpu().texture_limits();
         Self {
             context: context.clone(),
             model: model.clone(),
-            options: CompileOptions { limits, ..CompileOptions::default() },
+            options: context.gpu().options(CompileOptions::default()),
             deadline: None,
             progress: None,
             #[cfg(not(target_arch = "wasm32"))]
@@ -210,6 +210,21 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
+    /// Selects the blocks of a class of devices: the pixels and channels that an invocation computes. By default they
+    /// are those of the device's class. The results have the same bits.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// // A device of a vendor that texpool does not know, but like one that it knows.
+    /// let compiled = context.compile(&model).blocks(texpool::DeviceClass::Mali).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn blocks(mut self, class: DeviceClass) -> Self {
+        self.options.blocks = BlockChoice::of(class);
+        self
+    }
+
     /// Sets the texels of the pool: 32-bit floats, or 16-bit floats at half the size.
     ///
     /// ```no_run
@@ -319,7 +334,8 @@ impl<'a> CompileBuilder<'a> {
     /// ```
     pub fn named_options(mut self, named: &NamedOptions) -> Self {
         let CompileOptions { limits, device_profile, .. } = self.options;
-        self.options = CompileOptions { limits, device_profile, ..named.compile().clone() };
+        let named_blocks = named.compile().blocks.on(self.context.gpu().blocks());
+        self.options = CompileOptions { limits, device_profile, blocks: named_blocks, ..named.compile().clone() };
         self.deadline = named.deadline();
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(folder) = named.made_cache_dir() {
@@ -352,7 +368,7 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Limits the time of the search, which then returns the best plan found. Without a deadline, the same model gets
-    /// the same plan on every machine.
+    /// the same plan on every machine whose device is of the same class.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {

@@ -235,7 +235,7 @@ impl Context {
     pub fn calibrate(&self, texels: TexelFormat) -> Result<DeviceProfile, Error> {
         let begun = std::time::Instant::now();
         let stopwatch = Stopwatch { clock: Clock::Wall, read: &|| begun.elapsed() };
-        Ok(calibrate(&self.gpu, texels, &stopwatch, &mut |_, _| ControlFlow::Continue(()))?)
+        Ok(calibrate(&self.gpu, texels, self.gpu.blocks(), &stopwatch, &mut |_, _| ControlFlow::Continue(()))?)
     }
 
     /// Records why the device was lost, for later errors. Only the first reason is stored.

@@ -286,8 +286,11 @@ impl NamedOptions {
 mod tests {
     use super::{NamedOptions, OPTIONS, OptionError, OptionHelp};
     use std::{path::Path, time::Duration};
-    use texpool_compile::{CompileOptions, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage};
+    use texpool_compile::{
+        BlockChoice, CompileOptions, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage,
+    };
     use texpool_model::{import::FakeQuant, rewrite::Rules};
+    use texpool_ops::graph::DeviceClass;
     use texpool_plan::{Planner, Strategy, TexelFormat};
 
     fn parse(options: &[(&str, &str)]) -> Result<NamedOptions, OptionError> {
@@ -322,6 +325,7 @@ mod tests {
             ("weight_tile", "4KiB"),
             ("strategy", "banks"),
             ("rules", "exact"),
+            ("blocks", "mali"),
             ("deadline", "none"),
             ("cache_dir", "/var/cache/x"),
         ];
@@ -342,12 +346,22 @@ mod tests {
         assert_eq!(constants["sr"].to_i64(), Some(&[16_000][..]));
         assert_eq!((constants["scales"].dims(), &*constants["scales"].to_f32()), (&[2][..], &[0.5, 2.0][..]));
         let CompileOptions {
-            rules, format, planner, objective, tiling, order, weights, weight_format, stream_io, ..
+            rules,
+            format,
+            planner,
+            objective,
+            tiling,
+            order,
+            weights,
+            weight_format,
+            stream_io,
+            blocks,
+            ..
         } = options.compile();
         assert_eq!((*format, *planner), (TexelFormat::Rgba16Float, Planner::Banks));
         assert_eq!((*objective, *tiling, *order), (Objective::Smallest, Tiling::Whole, OperatorOrder::Memory));
         assert_eq!((*rules, *stream_io), (Rules::exact(), StreamedIo::NONE));
-        assert_eq!(*weight_format, WeightFormat::Int8);
+        assert_eq!((*weight_format, *blocks), (WeightFormat::Int8, BlockChoice::of(DeviceClass::Mali)));
         assert_eq!(*weights, WeightStorage::Streamed { resident_below: 0, tile_bytes: 4096 });
         assert_eq!((options.deadline(), options.cache_dir()), (None, Some(Path::new("/var/cache/x"))));
         assert_eq!((options.of_device(), options.beyond_device()), (Some("adapter"), Some("dim")));

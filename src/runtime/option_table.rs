@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, time::Duration};
 
 use texpool_compile::{
-    CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
+    BlockChoice, CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
     option_text::{Streamed, choices, parse_choice, parse_deadline, parse_rules, parse_seconds, parse_texture_planner},
     parse_size,
 };
@@ -246,6 +246,16 @@ pub(super) static OPTIONS: [OptionRow; 17] = [
         texts: || "`default`, `exact`, `all`, `none`, names separated by commas, or a set and names".to_owned(),
         purpose: "Rewrite rules. `exact` keeps every bit; `default,winograd` is faster in more memory.",
         set: |to, text| store(&mut to.compile.rules, parse_rules(text)),
+    },
+    OptionRow {
+        name: "blocks",
+        part: Part::Plan,
+        effect: Effect::Shape,
+        repeats: false,
+        texts: || format!("{}; default `auto`", choices::<BlockChoice>()),
+        purpose: "Class of devices whose blocks kernels compute, with bit-identical results. `auto` is the device's \
+                  class.",
+        set: |to, text| store(&mut to.compile.blocks, parse_choice(text)),
     },
     OptionRow {
         name: "deadline",

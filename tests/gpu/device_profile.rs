@@ -16,7 +16,7 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
     let gpu = open();
     let folder = tempfile::tempdir().unwrap();
     let device_profile = |again, callback: &mut dyn FnMut(usize, usize) -> ControlFlow<()>| {
-        setup::device_profile(&gpu, TexelFormat::Rgba32Float, folder.path(), again, callback)
+        setup::device_profile(&gpu, TexelFormat::Rgba32Float, gpu.blocks(), folder.path(), again, callback)
     };
     let whole = || {
         let mut parts = 0;
@@ -55,7 +55,8 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
 fn a_measurement_that_is_broken_off_keeps_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut stop = |done, _| if done == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    let outcome = setup::device_profile(&open(), TexelFormat::Rgba32Float, folder.path(), false, &mut stop);
+    let gpu = open();
+    let outcome = setup::device_profile(&gpu, TexelFormat::Rgba32Float, gpu.blocks(), folder.path(), false, &mut stop);
     let cancelled = SetupError::Gpu(GpuError::Cancelled { doing: "measuring the device" }).to_string();
     assert_eq!(outcome.map_err(|error| error.to_string()), Err(cancelled));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

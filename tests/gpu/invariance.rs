@@ -1,10 +1,15 @@
 //! Plan invariance: a model's outputs have the same bits under every plan, with poison on, run after run, process
 //! after process.
 
-use texpool_compile::{CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, WeightStorage, compile};
+use texpool_compile::{
+    BlockChoice, CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, WeightStorage, compile,
+};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
 use texpool_model::rewrite::Rules;
-use texpool_ops::graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind};
+use texpool_ops::graph::{
+    Act, BlockSize, Blocks, Conv2d, DeviceClass, Graph, GraphBuilder, LayerKind, MatMul, Op, Padding, Pool2d, PoolKind,
+    ReduceKind,
+};
 use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
 use crate::{
@@ -98,6 +103,71 @@ fn the_order_of_operators_changes_no_bit() {
         let file = run(&gpu, file, &pipelines, true, 1);
         assert_eq!(file, run(&gpu, memory, &pipelines, true, 2), "{objective:?}");
     }
+}
+
+/// Layers of all kernels with blocks: a picture's first layer, groups, long sums, a product, one slice, and one pixel.
+fn layers_with_blocks() -> Graph {
+    let mut b = GraphBuilder::new("blocks");
+    let mut weights = {
+        let mut count = 0;
+        move |b: &mut GraphBuilder, dims: [usize; 4]| {
+            count += 1;
+            let value = |i: usize| ((i * 7 + count) % 23) as f32 / 92.0 - 0.12;
+            let values: Vec<f32> = (0..dims.iter().product()).map(value).collect();
+            b.constant("w", &dims, &values).unwrap()
+        }
+    };
+    let conv = |window: usize, stride: usize, groups: usize| {
+        let around = window / 2;
+        let padding = Padding { top: around, bottom: around, left: around, right: around };
+        Conv2d { stride: [stride; 2], dilation: [1, 1], padding, groups }
+    };
+    let x = b.input("x", &[1, 27, 25, 3]).unwrap();
+    let w = weights(&mut b, [20, 7, 7, 3]);
+    let first = b.conv2d("first", conv(7, 2, 1), x, w, None, Act::None).unwrap();
+    let w = weights(&mut b, [30, 3, 3, 2]);
+    let grouped = b.conv2d("grouped", conv(3, 1, 10), first, w, None, Act::None).unwrap();
+    let w = weights(&mut b, [1, 3, 3, 60]);
+    let twice = b.depthwise("twice", conv(3, 1, 1), grouped, w, None, Act::None).unwrap();
+    let w = weights(&mut b, [388, 1, 1, 60]);
+    let wide = b.conv2d("wide", conv(1, 1, 1), twice, w, None, Act::None).unwrap();
+    let w = weights(&mut b, [18, 1, 1, 388]);
+    let deep = b.conv2d("deep", conv(1, 1, 1), wide, w, None, Act::None).unwrap();
+    let product = b.node("product", Op::MatMul(MatMul { transpose_b: true }), &[deep, deep], Act::None).unwrap();
+    let w = weights(&mut b, [4, 3, 3, 18]);
+    let narrow = b.conv2d("narrow", conv(3, 1, 1), deep, w, None, Act::None).unwrap();
+    let mean = b.mean("mean", [false, true, true, false], wide).unwrap();
+    let w = weights(&mut b, [10, 1, 1, 388]);
+    let scores = b.conv2d("scores", conv(1, 1, 1), mean, w, None, Act::None).unwrap();
+    b.finish(&[product, narrow, scores]).unwrap()
+}
+
+/// Blocks change which invocation computes a value, not the order of its sums: every class of devices and every
+/// measured block gives the same bits, with whole tensors, in stripes, and in tiles of weights.
+#[test]
+fn blocks_change_no_bit() {
+    let (gpu, pipelines, graph) = (open(), SharedPipelines::default(), layers_with_blocks());
+    let bits = |blocks: Blocks, objective, format| {
+        let streamed = WeightStorage::Streamed { resident_below: 0, tile_bytes: 1024 };
+        let weights = if objective == Objective::Fastest { WeightStorage::Resident } else { streamed };
+        let (limits, blocks) = (gpu.texture_limits(), BlockChoice::Fixed(blocks));
+        let options = CompileOptions { blocks, objective, weights, limits, format, ..CompileOptions::default() };
+        run(&gpu, compile(&graph, &options, &SearchControl::new()).unwrap(), &pipelines, true, 1)
+    };
+    let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
+    let expected = formats.map(|format| bits(Blocks::default(), Objective::Fastest, format));
+    for class in DeviceClass::ALL {
+        assert_eq!(bits(Blocks::of(class), Objective::Fastest, formats[0]), expected[0], "{class:?}");
+    }
+    // These layers are too small for the larger blocks of the classes. Each takes seconds to compile.
+    for (pixels, slices) in [(2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (8, 4)] {
+        let mut blocks = Blocks::default();
+        LayerKind::ALL.into_iter().for_each(|kind| blocks.tune(kind, BlockSize::new(pixels, slices)));
+        assert_eq!(bits(blocks, Objective::Fastest, formats[0]), expected[0], "{pixels}x{slices}");
+    }
+    let class = Blocks::of(DeviceClass::Unknown);
+    assert_eq!(bits(class, Objective::Smallest, formats[0]), expected[0], "in stripes and tiles");
+    assert_eq!(bits(class, Objective::Fastest, formats[1]), expected[1], "in 16 bits");
 }
 
 /// Winograd's tensors are planned, divided and streamed like all others: the same bits whole, in stripes of rows and in

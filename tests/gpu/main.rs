@@ -35,5 +35,6 @@ mod support;
 mod tasks;
 mod texture_layout;
 mod tiling;
+mod tuned_blocks;
 mod weight_formats;
 mod witness;

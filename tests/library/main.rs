@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod blazeface;
+mod blocks;
 
 mod delegate;
 mod documents;

@@ -10,8 +10,7 @@ use texpool_compile::schedule::{
 };
 use texpool_model::rewrite::{Rules, SkipReason, rewrite};
 use texpool_ops::graph::{
-    Act, Concat, Constant, Epilogue, Graph, IdVec, Node, NodeSet, Op, Pad, PadMode, Shape, SubtensorError, Tensor,
-    Unary,
+    Act, Concat, Constant, Epilogue, Graph, Node, NodeSet, Op, Pad, PadMode, Shape, SubtensorError, Tensor, Unary,
 };
 use texpool_plan::{RowTable, SearchControl, StepUse, UsageRecord};
 
@@ -22,7 +21,7 @@ fn graph(shapes: &[[usize; 4]], inputs: &[usize], outputs: &[usize]) -> Graph {
     let tensor = |(id, &dims): (usize, &[usize; 4])| Tensor::new(format!("t{id}"), Shape::from(dims));
     let tensors = shapes.iter().enumerate().map(tensor).collect();
     let [inputs, outputs] = [inputs, outputs].map(|ids| ids.iter().copied().map(t).collect());
-    Graph { name: "hand".into(), tensors, nodes: IdVec::new(), inputs, outputs, variables: Vec::new() }
+    Graph { name: "hand".into(), tensors, inputs, outputs, ..Graph::default() }
 }
 
 fn node(graph: &mut Graph, op: Op, inputs: &[usize], output: usize) {

@@ -33,8 +33,8 @@ pub use memory::{
 };
 pub use model::{CompiledModel, ParetoFront, Peak, Point, RowTiling, Unmet};
 pub use options::{
-    CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage,
-    option_text, size::parse_size,
+    BlockChoice, CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
+    WeightStorage, option_text, size::parse_size,
 };
 pub use order::{MemoryOrder, OrderMemory};
 pub use saved::{SavedPlanError, load};

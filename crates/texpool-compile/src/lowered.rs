@@ -16,7 +16,7 @@ use crate::{
     streaming::streaming,
 };
 use texpool_model::rewrite::{self, Report, Rewritten, Rules};
-use texpool_ops::graph::{self, Graph, IdVec, NodeId, NodeSet, share_constants};
+use texpool_ops::graph::{self, Blocks, Graph, IdVec, NodeId, NodeSet, share_constants};
 use texpool_plan::{LeastPeak, Plan, SearchControl, Solution, TexelFormat, least_peak};
 
 /// A rewritten and scheduled model without a plan.
@@ -93,7 +93,7 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        let rewritten = rewritten(graph, &options.rules, row_means, options.format)?;
+        let rewritten = rewritten(graph, &options.rules, row_means, options.format, options.blocks.blocks())?;
         let lower = |rewritten| Self::scheduled(rewritten, row_means, options, control);
         match options.order {
             OperatorOrder::File => lower(rewritten),
@@ -246,12 +246,13 @@ impl LoweredModel {
 }
 
 /// Rewrites the graph and checks it before and after. If `row_means` is set, means over height and width become two
-/// operators.
+/// operators. Its kernels compute `blocks`.
 pub(super) fn rewritten(
     graph: &Graph,
     rules: &Rules,
     row_means: bool,
     format: TexelFormat,
+    blocks: Blocks,
 ) -> Result<Rewritten, CompileError> {
     graph::check(graph)?;
     let split = rewrite::split(graph);
@@ -264,6 +265,7 @@ pub(super) fn rewritten(
     precision::check_indices(&rewritten.graph, format)?;
     precision::limit_inputs(graph, &mut rewritten.graph, format)?;
     share_constants(&mut rewritten.graph);
+    rewritten.graph.blocks = blocks;
     Ok(rewritten)
 }
 

@@ -13,10 +13,10 @@ use std::{ops::ControlFlow, time::Duration};
 
 use self::probes::{PROBES, Probe};
 use super::{Executor, ExecutorOptions, Gpu, GpuError, Wait, wait::now};
-use texpool_compile::{Clock, CompileOptions, DeviceProfile, Rate, WeightStorage};
+use texpool_compile::{BlockChoice, Clock, CompileOptions, DeviceProfile, Rate, WeightStorage};
 use texpool_model::rewrite::Rules;
 use texpool_ops::{
-    graph::{BuildError, Graph, GraphBuilder, NodeId, TensorId, Unary},
+    graph::{Blocks, BuildError, Graph, GraphBuilder, NodeId, TensorId, Unary},
     ops::{CostClass, Work, work},
 };
 use texpool_plan::TexelFormat;
@@ -45,7 +45,8 @@ pub struct Stopwatch<'a> {
     pub read: &'a dyn Fn() -> Duration,
 }
 
-/// Measures the costs of a device for texels of `format`, in the time of the given clock. `progress` gets the number
+/// Measures the costs of a device for texels of `format` and kernels that compute `blocks`, in the time of the given
+/// clock. `progress` gets the number
 /// of finished parts and the total, and returns whether to continue.
 ///
 /// # Errors
@@ -53,6 +54,7 @@ pub struct Stopwatch<'a> {
 pub fn calibrate(
     gpu: &Gpu,
     format: TexelFormat,
+    blocks: Blocks,
     stopwatch: &Stopwatch<'_>,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<DeviceProfile, GpuError> {
@@ -64,7 +66,7 @@ pub fn calibrate(
         rates: [].into(),
         ..DeviceProfile::default()
     };
-    let mut calibrator = Calibrator { gpu, format, stopwatch, device_profile };
+    let mut calibrator = Calibrator { gpu, format, blocks, stopwatch, device_profile };
     let parts = PROBES.len() + 1;
     let mut at = |done: usize| match progress(done, parts) {
         ControlFlow::Continue(()) => Ok(()),
@@ -110,6 +112,7 @@ fn rounded(mut device_profile: DeviceProfile) -> DeviceProfile {
 struct Calibrator<'a> {
     gpu: &'a Gpu,
     format: TexelFormat,
+    blocks: Blocks,
     stopwatch: &'a Stopwatch<'a>,
     device_profile: DeviceProfile,
 }
@@ -128,7 +131,7 @@ impl Calibrator<'_> {
         let small = |links: usize| {
             let kinds = [Unary::Abs, Unary::Relu, Unary::Neg, Unary::Square];
             let mut next = kinds.into_iter().cycle();
-            chain(&[1, 1, 1, 4], links, |b, x, _| b.unary("y", next.next().unwrap_or(Unary::Abs), x))
+            self.chain(&[1, 1, 1, 4], links, |b, x, _| b.unary("y", next.next().unwrap_or(Unary::Abs), x))
         };
         let middle =
             |links| Ok::<_, GpuError>(self.runs(&small(links)?, DISPATCH_CHAIN_RUNS)?[DISPATCH_CHAIN_RUNS / 2]);
@@ -148,7 +151,7 @@ impl Calibrator<'_> {
         let mut factor = 1;
         loop {
             let edge = probe.edge * factor;
-            let graph = chain(&[1, edge, edge, probe.channels], CHAIN_LENGTH, probe.link)?;
+            let graph = self.chain(&[1, edge, edge, probe.channels], CHAIN_LENGTH, probe.link)?;
             let works: Vec<Work> = graph.nodes.iter().map(|node| work(&graph, node)).collect();
             // A concatenation of two inputs takes two dispatches.
             let dispatches = works.len() + works.iter().filter(|w| w.class == CostClass::Concat).count();
@@ -172,11 +175,20 @@ impl Calibrator<'_> {
     /// Measures how many workgroups run concurrently: the time of a single workgroup, divided by its share in the
     /// time of a large dispatch.
     fn concurrent_workgroups(&mut self) -> Result<(), GpuError> {
-        // Exactly one workgroup of 64 lanes with blocks of eight pixels by two slices: 64 pixels with 64 channels
-        // give 8 by 8 blocks.
-        let one = chain(&[1, 8, 8, 64], CHAIN_LENGTH, |b, x, _| probes::conv(b, x, [64, 64], 1))?;
-        let work = work(&one, &one.nodes[NodeId::new(0)]);
-        let groups = (work.texels / work.block / 64.0).max(1.0);
+        // The smallest square that fills a workgroup of 64 lanes. With blocks of eight pixels by two slices, 64 pixels
+        // with 64 channels fill exactly one.
+        let filled = |edge: usize| {
+            let one = self.chain(&[1, edge, edge, 64], CHAIN_LENGTH, |b, x, _| probes::conv(b, x, [64, 64], 1))?;
+            let work = work(&one, &one.nodes[NodeId::new(0)]);
+            Ok::<_, GpuError>((one, work, work.texels / work.block / 64.0))
+        };
+        let mut edge = 2;
+        let (one, work, groups) = loop {
+            match filled(edge)? {
+                (.., groups) if groups < 1.0 => edge *= 2,
+                filled => break filled,
+            }
+        };
         let alone =
             (self.time(&one)? - self.device_profile.run_us) / CHAIN_LENGTH as f64 - self.device_profile.dispatch_us;
         let share = self.device_profile.work_us(&work) / groups;
@@ -187,7 +199,7 @@ impl Calibrator<'_> {
     /// Measures the cost of transferring inputs and outputs to the device and back.
     fn transfers(&mut self) -> Result<(), GpuError> {
         let dims = [1, 224, 224, 3];
-        let graph = chain(&dims, 1, |b, x, _| b.unary("y", Unary::Abs, x))?;
+        let graph = self.chain(&dims, 1, |b, x, _| b.unary("y", Unary::Abs, x))?;
         let mut session = self.session(&graph)?;
         let values = vec![0.0; dims.iter().product()];
         let mut outputs = session.run(&[&values])?;
@@ -204,14 +216,34 @@ impl Calibrator<'_> {
         Ok(())
     }
 
+    /// Builds a graph that repeats `link`, each applied to the result of the previous one.
+    fn chain(
+        &self,
+        dims: &[usize; 4],
+        links: usize,
+        mut link: impl FnMut(&mut GraphBuilder, TensorId, usize) -> Result<TensorId, BuildError>,
+    ) -> Result<Graph, GpuError> {
+        let mut build = || {
+            let mut builder = GraphBuilder::new("device_profile");
+            let mut last = builder.input("x", dims)?;
+            for _ in 0..links {
+                last = link(&mut builder, last, dims[1])?;
+            }
+            // The work of the links depends on the blocks.
+            Ok(Graph { blocks: self.blocks, ..builder.finish(&[last])? })
+        };
+        build().map_err(|e: BuildError| GpuError::Refused { doing: "a chain to measure".into(), reason: e.to_string() })
+    }
+
     fn session(&self, graph: &Graph) -> Result<Executor, GpuError> {
         self.session_of(graph, WeightStorage::Resident)
     }
 
     fn session_of(&self, graph: &Graph, weights: WeightStorage) -> Result<Executor, GpuError> {
         // Rewrite rules are off, so that they neither shorten a chain nor fuse its links.
+        let blocks = BlockChoice::Fixed(self.blocks);
         let compile =
-            CompileOptions { rules: Rules::none(), format: self.format, weights, ..CompileOptions::default() };
+            CompileOptions { rules: Rules::none(), format: self.format, weights, blocks, ..CompileOptions::default() };
         Executor::new(self.gpu, graph, &ExecutorOptions { compile, ..ExecutorOptions::default() })
     }
 
@@ -243,23 +275,6 @@ impl Calibrator<'_> {
         times.sort_by(f64::total_cmp);
         Ok(times)
     }
-}
-
-/// Builds a graph that repeats `link`, each applied to the result of the previous one.
-fn chain(
-    dims: &[usize; 4],
-    links: usize,
-    mut link: impl FnMut(&mut GraphBuilder, TensorId, usize) -> Result<TensorId, BuildError>,
-) -> Result<Graph, GpuError> {
-    let mut build = || {
-        let mut builder = GraphBuilder::new("device_profile");
-        let mut last = builder.input("x", dims)?;
-        for _ in 0..links {
-            last = link(&mut builder, last, dims[1])?;
-        }
-        builder.finish(&[last])
-    };
-    build().map_err(|e| GpuError::Refused { doing: "a chain to measure".into(), reason: e.to_string() })
 }
 
 /// Fits a rate to the samples. With two samples, solves for both components unless one would be negative. Otherwise

@@ -69,7 +69,7 @@ pub fn compare(
     tolerance: f32,
     progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<StepDifference>, GpuError> {
-    let compile = CompileOptions { limits: gpu.texture_limits(), ..compile };
+    let compile = gpu.options(compile);
     let compiled = texpool_compile::compile(graph, &compile, &SearchControl::new())?;
     Ok(compare_compiled(gpu, compiled, compile, inputs, tolerance, progress)?.0)
 }

@@ -20,6 +20,8 @@ use super::{
     interrupt::Interrupt,
     poller::{Poller, Polling},
 };
+use texpool_compile::CompileOptions;
+use texpool_ops::graph::{Blocks, DeviceClass};
 use texpool_plan::TextureLimits;
 
 /// Default timeout of a wait for the device. It is far longer than any healthy device needs: the largest networks of
@@ -472,6 +474,18 @@ impl Gpu {
     /// Returns the device's limits for textures.
     pub fn texture_limits(&self) -> TextureLimits {
         TextureLimits { max_extent: self.device.limits().max_texture_dimension_2d }
+    }
+
+    /// Returns the blocks of the device's class.
+    pub fn blocks(&self) -> Blocks {
+        let info = self.device.adapter_info();
+        Blocks::of(DeviceClass::of(info.vendor, info.device_type == wgpu::DeviceType::Cpu, &info.name))
+    }
+
+    /// Returns these options for this device: within its limits for textures, and with its blocks unless others are
+    /// chosen.
+    pub fn options(&self, options: CompileOptions) -> CompileOptions {
+        CompileOptions { limits: self.texture_limits(), blocks: options.blocks.on(self.blocks()), ..options }
     }
 
     /// Checks that the device has not been lost.

@@ -53,6 +53,8 @@ mod texture_format;
 mod texture_problem;
 mod textures;
 mod transfer;
+#[cfg(not(target_arch = "wasm32"))]
+mod tune;
 mod wait;
 mod weight_source;
 mod weights;
@@ -85,6 +87,8 @@ pub use tensor_role::TensorRole;
 pub use texture_format::texture_format;
 pub use texture_problem::TextureProblem;
 pub use textures::{Role, TextureSet};
+#[cfg(not(target_arch = "wasm32"))]
+pub use tune::{TuneLayer, TunedKind, tune};
 pub use wait::Wait;
 pub use weights::SharedWeights;
 

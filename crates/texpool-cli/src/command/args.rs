@@ -16,7 +16,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use texpool_cache::{PLANS, WEIGHTS};
 use texpool_compile::{
-    CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
+    BlockChoice, CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
     option_text::{Choice, Streamed, WEIGHT_TILE, choice_name, parse_choice, parse_objective_or_budget, parse_seconds},
     parse_size,
 };
@@ -112,6 +112,16 @@ pub(super) struct PlanArgs {
         help_heading = RESEARCH
     )]
     weight_tile: u64,
+    /// Class of devices whose blocks kernels compute: the pixels and channels of an invocation. The results have the
+    /// same bits.
+    #[arg(
+        long,
+        value_name = "CLASS",
+        value_parser = choice::<BlockChoice>(),
+        default_value = "auto",
+        help_heading = RESEARCH
+    )]
+    blocks: BlockChoice,
     #[command(flatten)]
     pub(super) dims: DimArgs,
 }
@@ -145,6 +155,11 @@ impl PlanArgs {
     /// Returns the texel format for the requested precision.
     pub(super) fn format(&self) -> TexelFormat {
         self.precision.format()
+    }
+
+    /// Returns the blocks that kernels compute.
+    pub(super) const fn blocks(&self) -> BlockChoice {
+        self.blocks
     }
 
     /// Returns the options for the plan.
@@ -185,11 +200,11 @@ impl PlanArgs {
     }
 
     fn streaming_options(&self, planner: Planner, objective: Objective, streamed: Streamed) -> CompileOptions {
-        let &Self { rules, weights: weight_format, tiling, order, .. } = self;
+        let &Self { rules, weights: weight_format, tiling, order, blocks, .. } = self;
         let format = self.format();
         let defaults = CompileOptions::default();
         let mut options =
-            CompileOptions { rules, format, planner, objective, tiling, order, weight_format, ..defaults };
+            CompileOptions { rules, format, planner, objective, tiling, order, weight_format, blocks, ..defaults };
         streamed.ask(&mut options, self.weight_tile);
         options
     }

@@ -18,12 +18,13 @@ use crate::{
     io::DistinctFiles,
     report::{CsdfReport, ExampleOrder, PhaseOrderReport, ThroughputReport, order_svg},
 };
-use texpool_compile::{CompileOptions, DeviceProfile};
+use texpool_compile::{BlockChoice, CompileOptions, DeviceProfile};
 use texpool_dataflow::{
     Bands, Buffers, Csdf, DataflowError, Network, Order, Phasing, SEARCH_LIMIT, Sequence, convert,
     least_buffers_within, phase_times, predicted_times, published::ELEMENT_BYTES, repetition, self_timed_period,
     serial_time, to_sdf3,
 };
+use texpool_ops::graph::Graph;
 use texpool_plan::SearchControl;
 
 #[derive(Debug, clap::Args)]
@@ -77,11 +78,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return if args.order { example_orders(args, &files, json) } else { Err(CliError::Usage(NO_MODEL.into())) };
     };
     args.output.as_deref().map_or(Ok(()), |output| files.writes("the graph", output))?;
-    let graph = args.dims.find(model)?.import_apart(&mut files)?;
+    let mut graph = args.dims.find(model)?.import_apart(&mut files)?;
     let network = Network::from_graph(&graph).map_err(DataflowError::from)?;
     let phasing = Phasing { bands: args.phases.map_or(Bands::Rows, Bands::AtMost), ..Phasing::default() };
     let csdf = convert(&network, &phasing)?;
-    let (profile, predicted_for) = device(args)?;
+    let (profile, predicted_for) = device(args, &mut graph)?;
     let times = phase_times(&network, &phasing, &csdf, predicted_times(&graph, &profile))?;
     let outcome = progress::with_progress(args.deadline.time(), |control| -> Result<_, DataflowError> {
         let buffers = least_buffers_within(&csdf, SEARCH_LIMIT, control)?;
@@ -122,13 +123,15 @@ fn example_orders(args: &Args, files: &DistinctFiles, json: bool) -> Result<(), 
     if json { out::json(&orders) } else { out::text(&lines::fitted(&orders.to_string())) }
 }
 
-/// Returns the device that times are predicted for, and its name.
-fn device(args: &Args) -> Result<(DeviceProfile, String), CliError> {
+/// Returns the device that times are predicted for, and its name. Sets the blocks of its kernels.
+fn device(args: &Args, graph: &mut Graph) -> Result<(DeviceProfile, String), CliError> {
     if !args.measure {
         return Ok((DeviceProfile::default(), TYPICAL.to_owned()));
     }
-    let device = Device::open(&args.adapter, CompileOptions::default().format)?;
-    Ok((device.adapt(CompileOptions::default()).device_profile, device.name))
+    let device = Device::open(&args.adapter, CompileOptions::default().format, BlockChoice::Auto)?;
+    let options = device.adapt(CompileOptions::default());
+    graph.blocks = options.blocks.blocks();
+    Ok((options.device_profile, device.name))
 }
 
 /// Returns the predicted times, or `None` if the analysis was stopped.

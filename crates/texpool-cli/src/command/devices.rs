@@ -6,7 +6,7 @@ use super::{
     lines, option_names, out, setup_model,
 };
 use serde::Serialize;
-use texpool_compile::DeviceProfile;
+use texpool_compile::{BlockChoice, DeviceProfile};
 use texpool_gpu as gpu;
 
 #[derive(Serialize)]
@@ -38,7 +38,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.measure {
-        let device_profile = setup_model::device_profile(&args.adapter.open(false)?, args.precision.format(), true)?;
+        let (gpu, format) = (args.adapter.open(false)?, args.precision.format());
+        let blocks = setup_model::blocks_on(&gpu, format, BlockChoice::Auto)?;
+        let device_profile = setup_model::device_profile(&gpu, format, blocks, true)?;
         return if json { out::json(&device_profile) } else { out::text(&text(&device_profile)) };
     }
     let all = gpu::adapters();

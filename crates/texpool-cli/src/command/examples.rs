@@ -89,6 +89,13 @@ Examples:
   texpool ceiling
   texpool ceiling --precision f16 --adapter llvmpipe --json"
         }
+        "tune" => {
+            "\
+Examples:
+  texpool tune
+  texpool tune resnet18 mobilenet_v2
+  texpool tune --adapter llvmpipe --json"
+        }
         "cache" => {
             "\
 Examples:

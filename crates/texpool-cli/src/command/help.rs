@@ -15,7 +15,7 @@ pub(super) const RESEARCH: &str = "Research";
 pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Run", &["run", "bench", "compare"]),
     ("Plan", &["plan", "fits", "report", "compile", "table", "explain", "csdf"]),
-    ("Set up", &["models", "devices", "ceiling", "cache"]),
+    ("Set up", &["models", "devices", "ceiling", "tune", "cache"]),
     ("Shell", &["completions", "man", "help"]),
 ];
 

@@ -63,6 +63,7 @@ mod table;
 mod timed_work;
 mod timeline;
 mod timing;
+mod tune;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::CliError;
@@ -153,6 +154,11 @@ enum Command {
     /// Takes a few seconds and 128 MiB of the device. `bench` then shows the share of these ceilings that each step
     /// reaches.
     Ceiling(ceiling::Args),
+    /// Measure which blocks of pixels are fastest on a device.
+    ///
+    /// Takes up to a few minutes. Later runs on this device then use those that are faster than the blocks of its
+    /// class. The results keep every bit.
+    Tune(tune::Args),
     /// Show what is in the cache folder, and remove it.
     Cache(cache::Args),
     /// Print the completion script for a shell.
@@ -216,6 +222,7 @@ impl Command {
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
             Self::Ceiling(args) => ceiling::run(&args, json),
+            Self::Tune(args) => tune::run(&args, json),
             Self::Cache(args) => cache::run(&args, json),
             Self::Completions(args) => completions::run(&args, shape(), json),
             Self::Man(args) => man::run(&args, shape(), json),

@@ -271,7 +271,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 /// Answers for a model: with the plan that the flags select, or else with the table of plans.
 fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, json: bool) -> Result<(), CliError> {
-    let device = args.measure.then(|| Device::open(&args.adapter, args.plan.format())).transpose()?;
+    let device =
+        args.measure.then(|| Device::open(&args.adapter, args.plan.format(), args.plan.blocks())).transpose()?;
     let for_device = |options: CompileOptions| device.as_ref().map_or(options.clone(), |device| device.adapt(options));
     let options = for_device(args.plan.compile_options(planner));
     let named = args.strategy.map(|_| format!("strategy {planner}"));
@@ -403,7 +404,7 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontRep
     if !args.measure {
         return Ok(FrontReport::new(&graph.name, &setup_model::front(graph, &options, time)?));
     }
-    let device = Device::open(&args.adapter, args.plan.format())?;
+    let device = Device::open(&args.adapter, args.plan.format(), args.plan.blocks())?;
     let options = device.adapt(options);
     let front = setup_model::front(graph, &options, time)?;
     let times = device.times((front.points().len(), |point| front.compiled(point)), graph, &options, args.seconds)?;

@@ -7,9 +7,9 @@ use super::{
     setup_model::{self, Medians},
 };
 use std::time::Duration;
-use texpool_compile::{CompileOptions, CompiledModel, DeviceProfile};
+use texpool_compile::{BlockChoice, CompileOptions, CompiledModel, DeviceProfile};
 use texpool_gpu::Gpu;
-use texpool_ops::graph::Graph;
+use texpool_ops::graph::{Blocks, Graph};
 use texpool_plan::TexelFormat;
 
 /// A device with its profile.
@@ -17,19 +17,22 @@ pub(super) struct Device {
     gpu: Gpu,
     pub(super) name: String,
     profile: DeviceProfile,
+    blocks: Blocks,
 }
 
 impl Device {
     /// Opens the device, and measures it if it has no stored profile.
-    pub(super) fn open(adapter: &AdapterArgs, format: TexelFormat) -> Result<Self, CliError> {
+    pub(super) fn open(adapter: &AdapterArgs, format: TexelFormat, blocks: BlockChoice) -> Result<Self, CliError> {
         let gpu = adapter.open(false)?;
-        let profile = setup_model::device_profile(&gpu, format, false)?;
-        Ok(Self { name: gpu.device.adapter_info().name, gpu, profile })
+        let blocks = setup_model::blocks_on(&gpu, format, blocks)?;
+        let profile = setup_model::device_profile(&gpu, format, blocks, false)?;
+        Ok(Self { name: gpu.device.adapter_info().name, gpu, profile, blocks })
     }
 
     /// Returns the options for this device.
     pub(super) fn adapt(&self, options: CompileOptions) -> CompileOptions {
-        CompileOptions { limits: self.gpu.texture_limits(), device_profile: self.profile.clone(), ..options }
+        let (limits, blocks) = (self.gpu.texture_limits(), BlockChoice::Fixed(self.blocks));
+        CompileOptions { limits, blocks, device_profile: self.profile.clone(), ..options }
     }
 
     /// Runs plans, and returns the median times of each.

@@ -21,7 +21,7 @@ pub(super) struct SavedPlanArgs {
         help_heading = "Plan",
         conflicts_with_all = [
             "strategy", "precision", "weights", "rules", "objective", "tiling", "order", "budget", "stream",
-            "weight_tile", "deadline",
+            "weight_tile", "blocks", "deadline",
         ]
     )]
     plan: Option<PathBuf>,

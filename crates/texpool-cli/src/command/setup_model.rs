@@ -11,15 +11,16 @@ use crate::{fetch::cache_folder, report::MemoryReport, setup};
 use serde::Serialize;
 use std::{
     ops::ControlFlow,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 use texpool_cache::CachedPlan;
 use texpool_compile::{
-    CompileError, CompileOptions, CompiledModel, DeviceCeiling, DeviceProfile, Objective, ParetoFront, compile,
-    compile_from, pareto_front,
+    BlockChoice, CompileError, CompileOptions, CompiledModel, DeviceCeiling, DeviceProfile, Objective, ParetoFront,
+    compile, compile_from, pareto_front,
 };
-use texpool_gpu::{Executor, ExecutorOptions, Gpu};
-use texpool_ops::graph::Graph;
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, TuneLayer, TunedKind};
+use texpool_ops::graph::{Blocks, Graph};
 use texpool_plan::{Progress, SearchControl, TexelFormat};
 
 /// Minimum number of runs, however short the given time is.
@@ -46,13 +47,33 @@ pub(super) enum PlanSource {
     File,
 }
 
-/// Returns the device's profile. Measures it if none is stored, or if `again` is set.
-pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
+/// Returns the folder of the device's measurements, and creates it.
+fn measurements() -> Result<PathBuf, CliError> {
     let folder = cache_folder()?;
     Search { cache: Some(folder.clone()), ..Search::new(None, true) }.make_cache();
+    Ok(folder)
+}
+
+/// Returns the blocks that kernels compute on the device: those that were chosen, or those that `texpool tune`
+/// measured, or those of the device's class.
+pub(super) fn blocks_on(gpu: &Gpu, format: TexelFormat, choice: BlockChoice) -> Result<Blocks, CliError> {
+    match choice {
+        BlockChoice::Auto => Ok(setup::device_blocks(gpu, format, &cache_folder()?)),
+        BlockChoice::Fixed(blocks) => Ok(blocks),
+    }
+}
+
+/// Returns the device's profile for kernels that compute `blocks`. Measures it if none is stored, or if `again` is set.
+pub(super) fn device_profile(
+    gpu: &Gpu,
+    format: TexelFormat,
+    blocks: Blocks,
+    again: bool,
+) -> Result<DeviceProfile, CliError> {
+    let folder = measurements()?;
     let outcome = progress::with_progress(None, |control| {
         let mut tell = |done: usize, of: usize| report_progress(control, "measuring the device", done, of);
-        setup::device_profile(gpu, format, &folder, again, &mut tell)
+        setup::device_profile(gpu, format, blocks, &folder, again, &mut tell)
     });
     check_interrupted("measuring the device")?;
     Ok(outcome?)
@@ -60,12 +81,27 @@ pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Res
 
 /// Measures the device's ceilings, and keeps them.
 pub(super) fn device_ceiling(gpu: &Gpu, format: TexelFormat) -> Result<DeviceCeiling, CliError> {
-    let folder = cache_folder()?;
-    Search { cache: Some(folder.clone()), ..Search::new(None, true) }.make_cache();
+    let folder = measurements()?;
     let doing = "measuring the ceilings";
     let outcome = progress::with_progress(None, |control| {
         let mut tell = |done: usize, of: usize| report_progress(control, doing, done, of);
         setup::device_ceiling(gpu, format, &folder, &mut tell)
+    });
+    check_interrupted(doing)?;
+    Ok(outcome?)
+}
+
+/// Measures which blocks are fastest for layers on the device, and keeps them.
+pub(super) fn tuned_blocks(
+    gpu: &Gpu,
+    format: TexelFormat,
+    layers: &[TuneLayer],
+) -> Result<(Blocks, Vec<TunedKind>), CliError> {
+    let folder = measurements()?;
+    let doing = "measuring blocks";
+    let outcome = progress::with_progress(None, |control| {
+        let mut tell = |done: usize, of: usize| report_progress(control, doing, done, of);
+        setup::tuned_blocks(gpu, format, &folder, layers, &mut tell)
     });
     check_interrupted(doing)?;
     Ok(outcome?)
@@ -94,16 +130,18 @@ pub(super) fn check_answered() -> Result<(), CliError> {
 
 /// Returns the options for this device, with its profile if that affects the choice between plans.
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
+    let blocks = blocks_on(gpu, options.format, options.blocks)?;
     let device_profile = match options.objective {
-        Objective::Balanced | Objective::Pool(_) => device_profile(gpu, options.format, false)?,
+        Objective::Balanced | Objective::Pool(_) => device_profile(gpu, options.format, blocks, false)?,
         // Measuring would take 60 MB of device memory, but a device budget covers all memory.
         Objective::Device(_) => {
-            setup::kept_device_profile(gpu, options.format, &cache_folder()?).unwrap_or(options.device_profile)
+            setup::kept_device_profile(gpu, options.format, blocks, &cache_folder()?).unwrap_or(options.device_profile)
         }
         // These plans do not depend on the profile, so the device does not have to be measured.
         Objective::Fastest | Objective::Smallest => options.device_profile,
     };
-    Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
+    let (limits, blocks) = (gpu.texture_limits(), BlockChoice::Fixed(blocks));
+    Ok(CompileOptions { limits, device_profile, blocks, ..options })
 }
 
 /// Compiles a model, with a progress bar for long searches. If the deadline passes or Ctrl-C is pressed, returns the

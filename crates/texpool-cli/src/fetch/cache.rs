@@ -48,6 +48,8 @@ pub fn default_folder() -> Result<PathBuf, FetchError> {
 pub const PROFILE: &str = "device_profile-";
 /// Beginning of the names of device ceilings there.
 pub const CEILING: &str = "device_ceiling-";
+/// Beginning of the names of files with the fastest blocks of devices.
+pub const TUNED: &str = "tuned_blocks-";
 
 /// Name of the file that processes lock while they fetch.
 const LOCK: &str = ".lock";
@@ -74,7 +76,7 @@ fn make_cache_for(folder: &Path, catalog: &Catalog) -> io::Result<()> {
 
 /// Returns true if texpool gives such names to measurements of devices.
 pub(super) fn is_profile(name: &str) -> bool {
-    [PROFILE, CEILING].iter().any(|prefix| name.starts_with(prefix)) && name.ends_with(".json")
+    [PROFILE, CEILING, TUNED].iter().any(|prefix| name.starts_with(prefix)) && name.ends_with(".json")
 }
 
 /// Returns true if `path` holds exactly the entry's bytes.

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-pub use cache::{CEILING, PROFILE, cache_folder, default_folder, make_cache};
+pub use cache::{CEILING, PROFILE, TUNED, cache_folder, default_folder, make_cache};
 pub use catalog::{
     Catalog, ClassLabels, Entry, Kind, PublishedDecoding, PublishedPreprocessing, Recipe, Registry, Source,
 };

@@ -4,7 +4,7 @@ use serde::Serialize;
 use texpool_compile::CompiledModel;
 use texpool_gpu::{DispatchBinding, ParamBinding, source};
 use texpool_ops::{
-    graph::{Act, Epilogue, Graph, TensorId},
+    graph::{Act, Blocks, Epilogue, Graph, TensorId},
     kernels::{Constants, Shader, block_reason},
 };
 use texpool_plan::TexelFormat;
@@ -87,10 +87,10 @@ impl GraphData {
 
     /// Adds the pipelines that the nodes run in this plan.
     pub(super) fn add_kernels(&mut self, compiled: &CompiledModel, kernels: &mut Kernels) {
-        let format = compiled.format();
+        let computed = (compiled.format(), compiled.graph().blocks);
         for (node, used) in self.nodes.iter_mut().zip(&compiled.node_kernels()) {
             for (shader, constants) in used {
-                let pipeline = kernels.index(*shader, constants, format);
+                let pipeline = kernels.index(*shader, constants, computed);
                 if !node.kernels.contains(&pipeline) {
                     node.kernels.push(pipeline);
                 }
@@ -101,7 +101,7 @@ impl GraphData {
 
 impl Kernels {
     /// Returns the index of a pipeline, which is added if it is new.
-    fn index(&mut self, shader: Shader, constants: &Constants, format: TexelFormat) -> usize {
+    fn index(&mut self, shader: Shader, constants: &Constants, (format, blocks): (TexelFormat, Blocks)) -> usize {
         let existing = self.pipelines.iter().position(|other| other.shader == shader && other.constants == *constants);
         existing.unwrap_or_else(|| {
             // The declarations of the parameters depend on the device; these are those of most devices.
@@ -110,7 +110,7 @@ impl Kernels {
                 self.sources.push(text);
                 self.sources.len() - 1
             });
-            let (kernel, why, constants) = (shader.name(), reasons(shader, constants), constants.clone());
+            let (kernel, why, constants) = (shader.name(), reasons(shader, constants, blocks), constants.clone());
             self.pipelines.push(PipelineData { kernel, constants, why, source, shader });
             self.pipelines.len() - 1
         })
@@ -118,12 +118,12 @@ impl Kernels {
 }
 
 /// Returns the reasons for the choice of a kernel: for the shader, for its packing of weights, and for its blocks.
-fn reasons(shader: Shader, constants: &Constants) -> Vec<String> {
+fn reasons(shader: Shader, constants: &Constants, blocks: Blocks) -> Vec<String> {
     let chosen = match shader.condition() {
         Some(condition) => format!("Chosen because {condition}."),
         None => "Chosen because it is the only kernel of its operator.".to_owned(),
     };
-    let blocks = block_reason(constants).map(|why| format!("Its blocks: {why}."));
+    let blocks = block_reason(blocks, constants).map(|why| format!("Its blocks: {why}."));
     std::iter::once(chosen).chain(blocks).collect()
 }
 

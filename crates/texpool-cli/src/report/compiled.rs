@@ -42,6 +42,7 @@ impl MemoryReport {
         report.stopped = compiled.stopped();
         report.device_bytes = Some(compiled.device_bytes());
         report.weight_format = Some(compiled.weight_format().name().to_owned());
+        report.blocks = Some(compiled.graph().blocks.to_string());
         report.tiling_why = why(compiled);
         report.tiling = compiled.tiled().map(|tiled| TilingReport {
             cascades: cascades(&tiled.cascades),

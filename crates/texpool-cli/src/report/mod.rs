@@ -89,6 +89,10 @@ pub struct MemoryReport {
     /// Format of the weights on the device: `f32`, `f16`, `file` or `int8`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_format: Option<String>,
+    /// Class of devices whose blocks kernels compute, such as `software`, with `, tuned` where `texpool tune` measured
+    /// some of them. Absent for usage records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<String>,
     /// Upper limit on a session's device memory, computed without a device and compared with budgets. Absent for
     /// usage records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -337,6 +341,7 @@ impl MemoryReport {
             io_bytes: inputs.io_bytes,
             weight_bytes: inputs.weight_bytes,
             weight_format: None,
+            blocks: None,
             device_bytes: None,
             device_memory: None,
             rows: inputs.rows.to_vec(),

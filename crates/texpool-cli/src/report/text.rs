@@ -94,6 +94,9 @@ impl fmt::Display for MemoryReport {
                 }
             }
         }
+        if let Some(blocks) = &self.blocks {
+            writeln!(f, "\n  {:<46} {blocks:>14}", "kernels compute the blocks of")?;
+        }
         writeln!(f)?;
         for (i, t) in self.plan.textures.iter().enumerate() {
             let format = format!("{:?}", t.format).to_lowercase();

@@ -13,6 +13,7 @@ use super::{SetupError, kept_measurement::KeptMeasurement};
 use crate::fetch::PROFILE;
 use texpool_compile::{Clock, DeviceProfile};
 use texpool_gpu::{Gpu, Stopwatch, calibrate};
+use texpool_ops::graph::Blocks;
 use texpool_plan::TexelFormat;
 
 /// The clock that a device's runs are measured by.
@@ -33,15 +34,15 @@ pub fn clock_time(clock: Clock) -> Duration {
     }
 }
 
-/// Returns the stored profile of a device for texels of `format` from `folder`. Returns `None` if the file is missing
-/// or damaged, or belongs to another driver.
-pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Option<DeviceProfile> {
-    KeptMeasurement::new(gpu, format, folder, PROFILE).read()
+/// Returns the stored profile of a device for texels of `format` and kernels that compute `blocks` from `folder`.
+/// Returns `None` if the file is missing or damaged, or belongs to another driver.
+pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, blocks: Blocks, folder: &Path) -> Option<DeviceProfile> {
+    KeptMeasurement::new(gpu, format, folder, PROFILE).with_blocks(gpu, blocks).read()
 }
 
-/// Returns the profile of a device for texels of `format`. Uses the one stored in `folder` if it is intact and
-/// belongs to this driver. Otherwise, or if `recalibrate` is set, measures the device and stores the result.
-/// `progress` receives the state of a measurement and decides if it goes on.
+/// Returns the profile of a device for texels of `format` and kernels that compute `blocks`. Uses the one stored in
+/// `folder` if it is intact and belongs to this driver. Otherwise, or if `recalibrate` is set, measures the device and
+/// stores the result. `progress` receives the state of a measurement and decides if it goes on.
 ///
 /// # Errors
 /// [`SetupError::Gpu`] if the device cannot be measured, or if `progress` breaks off; nothing is stored then. A
@@ -49,16 +50,17 @@ pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Opt
 pub fn device_profile(
     gpu: &Gpu,
     format: TexelFormat,
+    blocks: Blocks,
     folder: &Path,
     recalibrate: bool,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<DeviceProfile, SetupError> {
-    let kept = KeptMeasurement::new(gpu, format, folder, PROFILE);
+    let kept = KeptMeasurement::new(gpu, format, folder, PROFILE).with_blocks(gpu, blocks);
     if !recalibrate && let Some(cached) = kept.read() {
         return Ok(cached);
     }
     let clock = clock_of(gpu);
-    let device_profile = calibrate(gpu, format, &Stopwatch { clock, read: &|| clock_time(clock) }, progress)?;
+    let device_profile = calibrate(gpu, format, blocks, &Stopwatch { clock, read: &|| clock_time(clock) }, progress)?;
     kept.keep(&device_profile);
     Ok(device_profile)
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use texpool_cache::{PartFile, read_kept};
 use texpool_gpu::Gpu;
+use texpool_ops::graph::Blocks;
 use texpool_plan::TexelFormat;
 
 /// Device and versions that a measurement belongs to. Another driver or version has other kernels and therefore other
@@ -21,6 +22,9 @@ struct Key {
     format: TexelFormat,
     /// Cores, which a software device computes on.
     cores: usize,
+    /// Blocks that the measured kernels compute, if that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    blocks: Option<Blocks>,
     texpool: String,
 }
 
@@ -60,9 +64,20 @@ impl KeptMeasurement {
             driver: format!("{} {}", info.driver, info.driver_info),
             format,
             cores: thread::available_parallelism().map_or(1, usize::from),
+            blocks: None,
             texpool: env!("CARGO_PKG_VERSION").to_owned(),
         };
         Self { key, path: folder.join(format!("{prefix}{name}.json")) }
+    }
+
+    /// Returns the file for kernels that compute `blocks`. Those of another class than the device's have a file of
+    /// their own, so that they do not replace the measurement that most runs need.
+    pub(super) fn with_blocks(mut self, gpu: &Gpu, blocks: Blocks) -> Self {
+        if blocks.class() != gpu.blocks().class() {
+            self.path.set_extension(format!("{}.json", blocks.class().name()));
+        }
+        self.key.blocks = Some(blocks);
+        self
     }
 
     /// Reads the measurement. Returns `None` if the file is missing or damaged, or belongs to another driver.

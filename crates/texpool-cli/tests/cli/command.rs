@@ -90,6 +90,7 @@ fn a_plan_needs_no_device_and_its_json_is_stable() {
     let output = Command::new(TEXPOOL).args(args).env("VK_DRIVER_FILES", crate::ABSENT).output().unwrap();
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     let expected = [
+        "blocks",
         "bounds",
         "device_bytes",
         "intermediates_alone",

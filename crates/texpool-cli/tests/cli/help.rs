@@ -161,6 +161,7 @@ fn subcommands_are_listed_by_what_they_are_for() {
         "models",
         "devices",
         "ceiling",
+        "tune",
         "cache",
         "completions",
         "man",

@@ -45,6 +45,7 @@ mod setup;
 mod shells;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod tune;
 mod warnings;
 
 #[path = "../../../../tests/support/onnx_model.rs"]

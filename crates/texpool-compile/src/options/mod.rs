@@ -5,6 +5,7 @@ pub(crate) mod size;
 
 use crate::DeviceProfile;
 use texpool_model::rewrite::Rules;
+use texpool_ops::graph::{Blocks, DeviceClass};
 use texpool_plan::{Planner, SearchBudget, TexelFormat, TextureLimits};
 
 /// Quality that decides between plans.
@@ -49,6 +50,41 @@ pub enum OperatorOrder {
     /// The order with the smallest pool of whole tensors that was found; the file's order if none is smaller. The
     /// results are bit-identical.
     Memory,
+}
+
+/// Blocks that kernels compute: pixels and slices for each invocation. All give the same bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockChoice {
+    /// Those of the device. A model that is compiled without one gets those of software devices, to which the default
+    /// [`DeviceProfile`] belongs, too.
+    #[default]
+    Auto,
+    /// These, whatever the device is.
+    Fixed(Blocks),
+}
+
+impl BlockChoice {
+    /// Chooses the blocks of a class of devices.
+    pub const fn of(class: DeviceClass) -> Self {
+        Self::Fixed(Blocks::of(class))
+    }
+
+    /// Returns the choice on a device with these blocks.
+    #[must_use]
+    pub const fn on(self, device: Blocks) -> Self {
+        match self {
+            Self::Auto => Self::Fixed(device),
+            fixed @ Self::Fixed(_) => fixed,
+        }
+    }
+
+    /// Returns the blocks that were chosen.
+    pub fn blocks(self) -> Blocks {
+        match self {
+            Self::Auto => Blocks::default(),
+            Self::Fixed(blocks) => blocks,
+        }
+    }
 }
 
 /// Location of the weights while a model runs.
@@ -153,6 +189,8 @@ pub struct CompileOptions {
     pub device_profile: DeviceProfile,
     /// Texture limits of the device.
     pub limits: TextureLimits,
+    /// Blocks that kernels compute.
+    pub blocks: BlockChoice,
 }
 
 impl CompileOptions {
@@ -199,6 +237,7 @@ impl Default for CompileOptions {
             stream_io: StreamedIo::NONE,
             device_profile: DeviceProfile::default(),
             limits: TextureLimits { max_extent: CORE_EXTENT },
+            blocks: BlockChoice::Auto,
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::size::parse_size;
-use crate::{CompileOptions, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage};
+use crate::{BlockChoice, CompileOptions, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage};
 use texpool_model::rewrite::Rules;
+use texpool_ops::graph::DeviceClass;
 use texpool_plan::{LayoutKind, Planner, Strategy, TexelFormat};
 
 /// Default size of the tiles of streamed weights.
@@ -37,6 +38,21 @@ impl Choice for OperatorOrder {
     const VALUES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::File, "file", "The order of the model's file."),
         (Self::Memory, "memory", "The order with the smallest pool of whole tensors that is found."),
+    ];
+}
+
+impl Choice for BlockChoice {
+    const VALUES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Auto, "auto", "Those of the device's class, or those that `texpool tune` measured on it."),
+        (Self::of(DeviceClass::Software), DeviceClass::Software.name(), "Software devices, as measured on lavapipe."),
+        (Self::of(DeviceClass::Nvidia), DeviceClass::Nvidia.name(), "NVIDIA."),
+        (Self::of(DeviceClass::Amd), DeviceClass::Amd.name(), "AMD."),
+        (Self::of(DeviceClass::Intel), DeviceClass::Intel.name(), "Intel."),
+        (Self::of(DeviceClass::Adreno), DeviceClass::Adreno.name(), "Qualcomm's Adreno."),
+        (Self::of(DeviceClass::Mali), DeviceClass::Mali.name(), "Arm's Mali."),
+        (Self::of(DeviceClass::PowerVr), DeviceClass::PowerVr.name(), "Imagination's PowerVR."),
+        (Self::of(DeviceClass::Apple), DeviceClass::Apple.name(), "Apple."),
+        (Self::of(DeviceClass::Unknown), DeviceClass::Unknown.name(), "All others: small blocks, which suit any GPU."),
     ];
 }
 

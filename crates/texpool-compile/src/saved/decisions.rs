@@ -10,7 +10,7 @@ use crate::{
     schedule::tiling::Cascade,
 };
 use texpool_model::rewrite::Rules;
-use texpool_ops::graph::{NodeId, NodeSet};
+use texpool_ops::graph::{BlockSize, Blocks, DeviceClass, LayerKind, NodeId, NodeSet};
 use texpool_plan::{LayoutKind, StopReason, TexelFormat};
 
 /// The inputs and the results of planning.
@@ -38,6 +38,8 @@ pub(super) struct Decisions {
     pub(super) strategy: String,
     /// Kind of layout: shared objects or banks with whole tensors, rows with stripes.
     pub(super) kind: LayoutKind,
+    /// Blocks that kernels compute. The division of weights into tiles depends on them.
+    pub(super) blocks: Blocks,
     /// `None` for a plan of whole tensors.
     pub(super) division: Option<Division>,
 }
@@ -115,6 +117,7 @@ impl Decisions {
             LayoutKind::Banks => 2,
             LayoutKind::Rows => 3,
         });
+        write_blocks(self.blocks, writer);
         if let Some(division) = &self.division {
             division.write(writer);
         }
@@ -170,6 +173,7 @@ impl Decisions {
             // No step may read and write the same texture, so a single arena is invalid too.
             _ => return Err(reader.damaged("textures have no plan of that kind")),
         };
+        let blocks = read_blocks(reader)?;
         let division = match kind {
             LayoutKind::Rows => Some(Division::read(reader)?),
             LayoutKind::SharedObjects | LayoutKind::Offsets | LayoutKind::Banks => None,
@@ -189,9 +193,36 @@ impl Decisions {
             order,
             strategy,
             kind,
+            blocks,
             division,
         })
     }
+}
+
+/// Writes the class by its place in the list of all, and each measured block by its place plus one.
+fn write_blocks(blocks: Blocks, writer: &mut Writer) {
+    let class = DeviceClass::ALL.iter().position(|class| *class == blocks.class());
+    writer.count(class.unwrap_or_default());
+    for kind in LayerKind::ALL {
+        let place = BlockSize::ALL.iter().position(|size| Some(*size) == blocks.tuned(kind));
+        writer.count(place.map_or(0, |place| place + 1));
+    }
+}
+
+fn read_blocks(reader: &mut Reader<'_>) -> Result<Blocks, SavedPlanError> {
+    let class = DeviceClass::ALL.get(reader.number()? as usize);
+    let mut blocks = Blocks::of(*class.ok_or_else(|| reader.damaged("there is no such class of devices"))?);
+    for kind in LayerKind::ALL {
+        let size = match reader.number()? {
+            0 => None,
+            number => match BlockSize::ALL.get((number - 1) as usize) {
+                Some(size) => Some(*size),
+                None => return Err(reader.damaged("no shader computes such a block")),
+            },
+        };
+        blocks.tune(kind, size);
+    }
+    Ok(blocks)
 }
 
 /// Reads nodes in increasing order, without duplicates.

@@ -14,7 +14,7 @@ use crate::{
     CompileError, CompileOptions,
     lowered::{UntiledSchedule, rewritten, too_many_rows},
     model::{CompiledModel, Lowering, Point, RowTiling},
-    options::{Objective, OperatorOrder},
+    options::{BlockChoice, Objective, OperatorOrder},
     order::reordered,
     schedule::{Schedule, schedule, stream, tiling::within_stripes},
     search::variant::{Rows, Variant},
@@ -64,8 +64,8 @@ use texpool_plan::{LiveRange, Placement, Plan, TextureLimits, UsageRecord};
 pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
-    let Decisions { rules, row_means, format, objective, weights, weight_format, stream_io, .. } = decisions;
-    let mut rewritten = rewritten(graph, &rules, row_means, format)?;
+    let Decisions { rules, row_means, format, objective, weights, weight_format, stream_io, blocks, .. } = decisions;
+    let mut rewritten = rewritten(graph, &rules, row_means, format, blocks)?;
     if let Some(order) = decisions.order.as_ref().filter(|order| !order.is_of_file()) {
         rewritten = reordered(rewritten, &order.nodes)
             .map_err(|_| SavedPlanError::OtherModel { saved: decisions.model.clone(), found: graph.name.clone() })?;
@@ -92,6 +92,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         stream_io,
         order: if decisions.order.is_some() { OperatorOrder::Memory } else { OperatorOrder::File },
         limits,
+        blocks: BlockChoice::Fixed(blocks),
         ..CompileOptions::default()
     };
     let (in_place, order) = (decisions.in_place.clone(), decisions.order.clone());

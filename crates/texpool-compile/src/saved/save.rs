@@ -35,6 +35,7 @@ impl CompiledModel {
             order: order.clone(),
             strategy: self.plan.strategy.clone(),
             kind: self.plan.problem,
+            blocks: self.graph.blocks,
             division: self.tiled.as_ref().map(division),
         };
         let mut writer = Writer::default();

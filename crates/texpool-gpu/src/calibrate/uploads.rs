@@ -1,7 +1,7 @@
 //! Measures the cost of weights that are uploaded in every run. Compares chains of pointwise convolutions on one
 //! pixel, which need little arithmetic, with resident and with streamed weights.
 
-use super::{Calibrator, chain, probes};
+use super::{Calibrator, probes};
 use crate::GpuError;
 use texpool_compile::{TransferBuffers, WeightStorage};
 
@@ -21,7 +21,7 @@ impl Calibrator<'_> {
     pub(super) fn uploads(&mut self) -> Result<(), GpuError> {
         let [(large_links, large), (small_links, small)] = [LARGE, SMALL];
         let graph =
-            |links, channels| chain(&[1, 1, 1, channels], links, |b, x, _| probes::conv(b, x, [channels; 2], 1));
+            |links, channels| self.chain(&[1, 1, 1, channels], links, |b, x, _| probes::conv(b, x, [channels; 2], 1));
         let graphs = [graph(small_links, small)?, graph(large_links, large)?];
         let [by_small, by_large] = TILES.map(|tile_bytes| WeightStorage::Streamed { resident_below: 0, tile_bytes });
         let resident = WeightStorage::Resident;

@@ -42,7 +42,8 @@ use texpool_plan::SearchControl;
 /// Options for creating an executor.
 #[derive(Clone, Debug, Default)]
 pub struct ExecutorOptions {
-    /// Options for the plan. The texture limit is always the device's, whatever is set here.
+    /// Options for the plan. The texture limit is always the device's, whatever is set here, and the device's blocks
+    /// are used unless others are chosen.
     pub compile: CompileOptions,
     /// Writes NaN over every pool texture before a run and over each tensor after its last use, so that a read of
     /// invalid memory shows in the result. For tests.
@@ -95,8 +96,8 @@ impl Executor {
     /// device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn new(gpu: &Gpu, graph: &Graph, options: &ExecutorOptions) -> Result<Self, GpuError> {
-        let limits = gpu.texture_limits();
-        let compiled = compile(graph, &CompileOptions { limits, ..options.compile.clone() }, &SearchControl::new())?;
+        let compile_options = gpu.options(options.compile.clone());
+        let compiled = compile(graph, &compile_options, &SearchControl::new())?;
         Self::from_compiled(gpu, compiled, options)
     }
 

@@ -1,8 +1,10 @@
 //! The model in memory: tensors, operators and their attributes. Independent of file formats and devices.
 
+mod blocks;
 mod builder;
 mod check;
 mod constant;
+mod device_class;
 mod element_type;
 mod epilogue;
 mod error;
@@ -20,9 +22,11 @@ mod shared_constants;
 mod subtensor;
 mod variable;
 
+pub use blocks::{BlockSize, Blocks, LayerKind};
 pub use builder::GraphBuilder;
 pub use check::check;
 pub use constant::{Bytes, Constant, QuantParams, Reals, exceeds_half};
+pub use device_class::DeviceClass;
 pub use element_type::ElementType;
 pub use epilogue::{Act, Epilogue};
 pub use error::{BuildError, CheckError};
@@ -172,6 +176,8 @@ pub struct Graph {
     pub outputs: Vec<TensorId>,
     /// Values that are kept from run to run, in the order of their inputs and outputs.
     pub variables: Vec<Variable>,
+    /// Blocks that the kernels compute. Set by compiling, for the class of the device.
+    pub blocks: Blocks,
 }
 
 impl Graph {

@@ -65,6 +65,7 @@ pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod grid_sample;
 mod integers;
+mod layer_block;
 mod lookup;
 mod lower;
 pub(crate) mod lrn;
@@ -99,6 +100,7 @@ mod work;
 
 pub use bounds::check;
 pub use integers::input_ranges;
+pub use layer_block::layer_block;
 pub use lookup::{dispatch_rows, input_rows, operations, properties, shaders, work};
 pub use lower::{dispatches, lower};
 pub use operator::ConstantOperands;

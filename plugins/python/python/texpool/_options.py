@@ -12,6 +12,9 @@ Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview
 Objective: TypeAlias = Literal["fastest", "balanced", "smallest"]
 Tiling: TypeAlias = Literal["rows", "whole"]
 Order: TypeAlias = Literal["file", "memory"]
+Blocks: TypeAlias = Literal[
+    "auto", "software", "nvidia", "amd", "intel", "adreno", "mali", "powervr", "apple", "unknown"
+]
 Stream: TypeAlias = Literal["none", "weights", "io", "all"]
 Precision: TypeAlias = Literal["f32", "f16"]
 Weights: TypeAlias = Literal["f32", "f16", "file", "int8"]
@@ -131,6 +134,7 @@ _TEXTS: dict[str, Callable[[str, Any], str]] = {
     "weights": _word_text,
     "strategy": _word_text,
     "rules": _rules_text,
+    "blocks": _word_text,
     "fake_quant": _switch_text,
     "device": _word_text,
     "timeout": _seconds_text,

@@ -13,6 +13,7 @@ from ._batches import Batches
 from ._errors import Error
 from ._memory import Memory, MemoryBlock, MemoryMap
 from ._options import (
+    Blocks,
     Objective,
     Order,
     Precision,
@@ -159,7 +160,7 @@ class InferenceSession:
         search ends with the best plan so far.
     deadline
         Time limit of the search in seconds; then the best plan so far is used. Without a deadline, a model gets the same
-        plan on every machine.
+        plan on every machine whose device is of the same class.
     timeout
         Time limit of a run on the device, in seconds. Defaults to 600.
     dims
@@ -172,6 +173,9 @@ class InferenceSession:
         is repeated. Only for `.onnx` files.
     rules
         Rewrite rules: "default", "exact", "all", "none", or a list of names.
+    blocks
+        Class of devices whose blocks kernels compute. Defaults to "auto", the device's class. The results have the same
+        bits.
     fake_quant
         Whether values that the file stores in 8 bits are rounded to 8 bits.
 
@@ -207,6 +211,7 @@ class InferenceSession:
         dims: Mapping[str, int] | None = None,
         constants: Mapping[str, object] | None = None,
         rules: str | Sequence[str] | None = None,
+        blocks: Blocks | None = None,
         fake_quant: bool = True,
         disabled_optimizers: Collection[str] | None = None,
         enable_fallback: object = None,
@@ -223,6 +228,7 @@ class InferenceSession:
             "weights": weights,
             "strategy": strategy,
             "rules": rules,
+            "blocks": blocks,
             "dims": None if dims is None else dict(dims),
             "constants": None if constants is None else dict(constants),
             "fake_quant": fake_quant,

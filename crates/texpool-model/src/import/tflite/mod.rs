@@ -222,10 +222,9 @@ fn begun<'a>(
         graph: Graph {
             name: subgraph.name().unwrap_or_default(),
             tensors: tensors.iter().map(FileTensor::placeholder).collect(),
-            nodes: IdVec::new(),
             outputs: outputs.tensor_ids(&tensors)?,
             inputs: input_ids,
-            variables: Vec::new(),
+            ..Graph::default()
         },
         ids: tensors.ids().collect(),
         tensors,

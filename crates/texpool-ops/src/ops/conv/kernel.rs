@@ -8,11 +8,11 @@ use super::{
     weights::{ConvGeometry, Groups, WeightLayout},
 };
 use crate::{
-    graph::{Graph, Node, Padding},
+    graph::{BlockSize, Blocks, DeviceClass, Graph, LayerKind, Node, Padding},
     kernels::{
         ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection,
         WeightSections,
-        block::{Block, BlockKind},
+        block::{Block, BlockKind, Layer},
         common,
         loops::loops,
         shader::helpers::{BLOCK, WEIGHTS},
@@ -148,13 +148,33 @@ const WIDE_WINDOW: usize = 5;
 
 /// Returns whether a convolution reads few channels through wide windows that overlap, so that it pays off to load each
 /// column once for all windows of a block.
-fn is_thin(geometry: &ConvGeometry, conv: &Conv2d, block: Block, width: usize) -> bool {
-    geometry.in_slices == 1
+fn is_thin(geometry: &ConvGeometry, conv: &Conv2d, (blocks, block): (Blocks, Block), width: usize) -> bool {
+    // What was measured on a software device decides nothing on others.
+    blocks.class() == DeviceClass::Software
+        && geometry.in_slices == 1
         && matches!(conv.stride[1], 1 | 2)
         && conv.dilation[1] == 1
         && geometry.weights.w >= WIDE_WINDOW
         && width >= block.pixels
         && block.kind == BlockKind::Usual
+}
+
+/// Returns the layer that the choice of a block depends on.
+fn layer(geometry: &ConvGeometry, conv: &Conv2d, pixels: usize) -> Layer {
+    let depth = geometry.groups.in_group.div_ceil(4);
+    Layer { pixels, slices: geometry.slices(), depth, is_pointwise: is_pointwise(geometry, conv) }
+}
+
+/// Returns the pixels and slices per invocation.
+fn block(graph: &Graph, node: &Node, geometry: &ConvGeometry, conv: &Conv2d) -> Block {
+    Block::for_convolution(graph.blocks, &layer(geometry, conv, graph.shape(node.output).pixels()))
+}
+
+/// Returns the kind of the layer, and the block that its kernel computes.
+pub(crate) fn layer_block(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> (LayerKind, BlockSize) {
+    let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
+    let layer = layer(&geometry, conv, graph.shape(node.output).pixels());
+    (layer.layer_kind(), Block::for_convolution(graph.blocks, &layer).size())
 }
 
 /// Division of a convolution among invocations, which determines its cost.
@@ -172,7 +192,7 @@ pub(crate) struct Tiling {
 /// Returns the division of a convolution among invocations.
 pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Tiling {
     let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
-    let block = geometry.block(graph.shape(node.output).pixels());
+    let block = block(graph, node, &geometry, conv);
     let taps = geometry.weights.h * geometry.weights.w;
     Tiling { pointwise: is_pointwise(&geometry, conv), block, taps, span: geometry.groups.span(block.slices) }
 }
@@ -180,7 +200,7 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayo
 /// Returns the weights by output slice, tap and input slice, and the biases.
 pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Vec<WeightSection> {
     let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
-    let block = geometry.block(graph.shape(node.output).pixels()).slices;
+    let block = block(graph, node, &geometry, conv).slices;
     geometry.sections(graph, node, block)
 }
 
@@ -212,11 +232,11 @@ pub(crate) fn dispatches(
     common::constant(step, 1)?;
     let geometry = ConvGeometry::new(step.graph, step.node, conv.groups, kind);
     let out = step.output.shape;
-    let block = geometry.block(out.pixels());
+    let block = block(step.graph, step.node, &geometry, conv);
     let span = geometry.groups.span(block.slices);
     let slices = step.slices.len();
     let epilogue = EpilogueParams::new(step);
-    let thin = is_thin(&geometry, conv, block, out.w);
+    let thin = is_thin(&geometry, conv, (step.graph.blocks, block), out.w);
     // The shaders number blocks like this; blocks of all but thin ones continue across the ends of rows.
     let blocks = if thin {
         step.rows.len() * out.w.div_ceil(block.pixels)

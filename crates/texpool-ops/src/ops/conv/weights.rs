@@ -2,7 +2,7 @@
 
 use crate::{
     graph::{Constant, Graph, Node, Reals, Shape},
-    kernels::{SectionLayout, SectionRole, WeightPieces, WeightSection, block::Block, pack},
+    kernels::{SectionLayout, SectionRole, WeightPieces, WeightSection, pack},
 };
 
 /// Layout of the weights in the file.
@@ -71,11 +71,6 @@ impl ConvGeometry {
         // All blocks use the span of the widest one. At the end of the operand the span starts earlier and covers
         // zero weights.
         self.groups.first(slice).min(self.in_slices - span)
-    }
-
-    /// Returns the pixels and slices per invocation for a result of this many pixels.
-    pub(crate) fn block(&self, pixels: usize) -> Block {
-        Block::for_convolution(pixels, self.slices(), self.groups.in_group.div_ceil(4))
     }
 
     /// Returns the weight of output channel `o` for input channel `i` of the whole input; zero outside its group.

@@ -1,6 +1,6 @@
 //! Fully connected layers.
 
-mod kernel;
+pub(super) mod kernel;
 mod reference;
 
 use super::schema::{

@@ -4,8 +4,14 @@ use super::MatMul;
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, common, loops::loops,
-        pack, params::ConstantTensor, shader::helpers::WEIGHTS, wgsl::shader_params,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
+        block::{Block, Layer},
+        common,
+        loops::loops,
+        pack,
+        params::ConstantTensor,
+        shader::helpers::WEIGHTS,
+        wgsl::shader_params,
     },
     ops::{
         binary::kernel as binary,
@@ -88,5 +94,7 @@ pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
 pub(crate) fn block(graph: &Graph, node: &Node) -> Block {
     let out = graph.shape(node.output);
     // Rows of the product correspond to a convolution's pixels, and K to its channels.
-    Block::for_convolution(out.w, out.slices(), depth(graph, node))
+    let layer = Layer { pixels: out.w, slices: out.slices(), depth: depth(graph, node), is_pointwise: true };
+    // No block is measured for products, which have a kernel of their own.
+    Block::of_class(graph.blocks.class(), &layer)
 }
