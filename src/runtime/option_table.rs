@@ -94,7 +94,7 @@ fn store<T>(field: &mut T, parsed: Result<T, String>) -> Result<(), String> {
 }
 
 /// All options, in the order of documentation.
-pub(super) static OPTIONS: [OptionRow; 17] = [
+pub(super) static OPTIONS: [OptionRow; 18] = [
     OptionRow {
         name: "adapter",
         part: Part::Device,

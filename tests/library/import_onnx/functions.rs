@@ -1,7 +1,7 @@
 //! Operators that the file defines: what a call computes, whose names, attributes and operator sets it has, and how
 //! calls are limited.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 use texpool_model::import::{IMAGES, ImportError, ImportOptions, OutlineSource, Verdict};
 use texpool_ops::{graph::Graph, ops::reference};
@@ -114,13 +114,14 @@ fn operands_and_results_may_be_left_out() {
             m.node("own.Clip", operands, results, &[]);
         })
     };
-    let answer = |operands: &[&str], results: &[&str]| answer(&m(operands, results), &[clip.clone()], &[-3.0, 3.0]);
+    let answer =
+        |operands: &[&str], results: &[&str]| answer(&m(operands, results), slice::from_ref(&clip), &[-3.0, 3.0]);
     assert_eq!(answer(&["x"], &["y"]), [-3.0, 3.0]);
     assert_eq!(answer(&["x", "one"], &["y"]), [1.0, 3.0]);
     assert_eq!(answer(&["x", "", "one"], &["", "y"]), [3.0, -1.0]);
-    let many = refusal(&m(&["x", "one", "one", "one"], &["y"]), &[clip.clone()]);
+    let many = refusal(&m(&["x", "one", "one", "one"], &["y"]), slice::from_ref(&clip));
     assert!(many.contains("node 0 own.Clip `y`: it has 4 operands, and its function 3"), "{many}");
-    let many = refusal(&m(&["x"], &["y", "a", "b", "c"]), &[clip.clone()]);
+    let many = refusal(&m(&["x"], &["y", "a", "b", "c"]), slice::from_ref(&clip));
     assert!(many.contains("it has 4 results, and its function 3"), "{many}");
 }
 
