@@ -248,14 +248,14 @@ fn refused_nodes_of_a_branch_are_named() {
         ]
     );
 
-    // Of a computed condition both branches are refused, with what would have to be bound.
+    // Of a computed condition both branches are refused, with the inputs to make constants of.
     let m = model(|m| choose(m, "c", &["y"], [strange(), one("Odd", &["x"], "r")]));
     let refusals = refused(&m);
     let names: Vec<&str> = refusals.iter().map(|refusal| &*refusal.name).collect();
     assert_eq!(names, ["y/then_branch/s", "y/then_branch/t", "y/else_branch/r"]);
     for refusal in &refusals {
         assert!(refusal.reason.contains("the condition is computed from `p` in a run"), "{refusal}");
-        assert!(refusal.hint.contains("bind"), "{refusal}");
+        assert!(refusal.hint.contains("make constants of the inputs"), "{refusal}");
     }
 }
 

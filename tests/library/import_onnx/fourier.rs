@@ -123,6 +123,24 @@ fn an_axis_is_transformed() {
     }
 }
 
+/// One side of a spectrum holds all of a real signal of an even or odd length.
+#[test]
+fn one_side_of_a_spectrum_becomes_the_signal_again() {
+    for count in [7, 8] {
+        let mut m = Model::new();
+        m.input("x", &[1, count, 1]);
+        integer(&mut m, "count", count);
+        m.node("DFT", &["x"], &["spectrum"], &[("onesided", Attr::Int(1))]);
+        m.node("DFT", &["spectrum", "count"], &["y"], &[("onesided", Attr::Int(1)), ("inverse", Attr::Int(1))]);
+        m.output("y");
+        let graph = import(m.bytes()).unwrap();
+        assert_eq!(graph.tensors[graph.outputs[0]].dims, [1, count as usize, 1]);
+        let x = values(count as usize);
+        let expected: Vec<f64> = x.iter().map(|&value| value.into()).collect();
+        assert_near(&reference::outputs(&graph, &[x]).unwrap()[0], &expected);
+    }
+}
+
 #[test]
 fn transforms_that_make_no_sense_are_refused() {
     let refused = |op: &str, dims: &[i64], operands: &[&str], attributes: &[(&str, Attr)], why: &str| {
@@ -138,7 +156,7 @@ fn transforms_that_make_no_sense_are_refused() {
     };
     refused("DFT", &[1, 8, 3], &["x"], &[], "the last extent is 1 or 2");
     refused("DFT", &[1, 8, 2], &["x"], &[("axis", Attr::Int(2))], "along the axis of the real and imaginary parts");
-    refused("DFT", &[1, 8, 2], &["x"], &[("onesided", Attr::Int(1))], "only one side, of complex values");
+    refused("DFT", &[1, 8, 2], &["x"], &[("onesided", Attr::Int(1))], "it has one side");
     refused("DFT", &[1, 8, 1], &["x", "zero"], &[], "its length is [0], not a whole number above 0");
     refused(
         "STFT",

@@ -118,24 +118,32 @@ fn dft(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed("it is along the axis of the real and imaginary parts"));
     }
     let (inverse, one_sided) = (ctx.flag("inverse", false)?, ctx.flag("onesided", false)?);
-    if one_sided && (inverse || parts == 2) {
-        return Err(Problem::unsupported("it has only one side, of complex values or backwards"));
-    }
     let present = dims[along];
-    let transform = Transform::new(positive(ctx, 1, "length")?.unwrap_or(present), one_sided, inverse);
+    let length = positive(ctx, 1, "length")?;
+    // Backwards from one side of a spectrum, the result is real: the other side has the conjugate values.
+    let of_results = if one_sided && inverse { 1 } else { 2 };
+    let transform = match of_results {
+        1 if parts == 2 => Transform::new(length.unwrap_or(2 * (present - 1)).max(1), false, true),
+        2 if !one_sided || parts == 1 => Transform::new(length.unwrap_or(present), one_sided, inverse),
+        _ => {
+            return Err(Problem::unsupported("it has one side, of values that are complex forwards or real backwards"));
+        }
+    };
     let Transform { points, bins, .. } = transform;
     // Values beyond the length are left out, and missing ones are zero, so they need no rows.
-    let read = present.min(points);
-    let rows = [read, parts, bins, 2];
-    let count = ctx.budget_for(&rows, 2 * size_of::<f32>(), 16)?;
+    let read = present.min(if of_results == 1 { points / 2 + 1 } else { points });
+    let count = ctx.budget_for(&[read, parts, bins, of_results], 2 * size_of::<f32>(), 16)?;
     let mut matrix = Vec::with_capacity(count);
     for value in 0..read {
         let of_bins: Vec<_> = (0..bins).map(|bin| transform.factors(value, bin)).collect();
+        let has_twin = of_results == 1 && value > 0 && 2 * value != points;
+        let times = if has_twin { 2.0 } else { 1.0 };
         for part in 0..parts {
-            matrix.extend(of_bins.iter().flat_map(|factors| factors[part].map(|factor| factor as f32)));
+            let row = of_bins.iter().flat_map(|factors| factors[part].iter().take(of_results));
+            matrix.extend(row.map(|factor| (times * factor) as f32));
         }
     }
-    let matrix = Array::of_floats(vec![read * parts, bins * 2], ElementType::F32, &matrix);
+    let matrix = Array::of_floats(vec![read * parts, bins * of_results], ElementType::F32, &matrix);
 
     let x = match read < present {
         true => take(ctx, &x, &[(along, AxisRange { begin: 0, stride: 1, count: read })])?,
@@ -149,7 +157,7 @@ fn dft(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.compute(&x)?.transposed(&perm);
     let vectors = reshaped(ctx.lowering, &Value::Computed(x), &[outer.iter().product(), read * parts])?;
     let result = product(ctx, &vectors, &Value::Known(matrix))?;
-    let result = reshaped(ctx.lowering, &result, &[&outer[..], &[bins, 2]].concat())?;
+    let result = reshaped(ctx.lowering, &result, &[&outer[..], &[bins, of_results]].concat())?;
     let result = ctx.compute(&result)?.transposed(&back);
     ctx.give(0, Value::Computed(result));
     Ok(())
