@@ -47,7 +47,9 @@ impl Options {
                 "report" if text.is_empty() => return Err(wrong("option `report`: it must name a file")),
                 "report" => parsed.report = Some(text.into()),
                 "constant" => {
-                    return Err(wrong("option `constant`: the runtime gives inputs their values; make it an initializer"));
+                    return Err(wrong(
+                        "option `constant`: the runtime gives inputs their values; make it an initializer",
+                    ));
                 }
                 "dim" => others.extend(text.split(',').map(|one| (name, one.trim()))),
                 _ => others.push((name, text)),
