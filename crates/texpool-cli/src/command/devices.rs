@@ -39,7 +39,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.measure {
         let (gpu, format) = (args.adapter.open(false)?, args.precision.format());
-        let blocks = setup_model::blocks_on(&gpu, format, BlockChoice::Auto)?;
+        let blocks = setup_model::blocks_on(&gpu, format, BlockChoice::Auto);
         let device_profile = setup_model::device_profile(&gpu, format, blocks, true)?;
         return if json { out::json(&device_profile) } else { out::text(&text(&device_profile)) };
     }

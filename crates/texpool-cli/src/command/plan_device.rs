@@ -24,7 +24,7 @@ impl Device {
     /// Opens the device, and measures it if it has no stored profile.
     pub(super) fn open(adapter: &AdapterArgs, format: TexelFormat, blocks: BlockChoice) -> Result<Self, CliError> {
         let gpu = adapter.open(false)?;
-        let blocks = setup_model::blocks_on(&gpu, format, blocks)?;
+        let blocks = setup_model::blocks_on(&gpu, format, blocks);
         let profile = setup_model::device_profile(&gpu, format, blocks, false)?;
         Ok(Self { name: gpu.device.adapter_info().name, gpu, profile, blocks })
     }

@@ -55,11 +55,11 @@ fn measurements() -> Result<PathBuf, CliError> {
 }
 
 /// Returns the blocks that kernels compute on the device: those that were chosen, or those that `texpool tune`
-/// measured, or those of the device's class.
-pub(super) fn blocks_on(gpu: &Gpu, format: TexelFormat, choice: BlockChoice) -> Result<Blocks, CliError> {
-    match choice {
-        BlockChoice::Auto => Ok(setup::device_blocks(gpu, format, &cache_folder()?)),
-        BlockChoice::Fixed(blocks) => Ok(blocks),
+/// measured, or those of the device's class. Without a cache folder nothing was measured.
+pub(super) fn blocks_on(gpu: &Gpu, format: TexelFormat, choice: BlockChoice) -> Blocks {
+    match (choice, cache_folder()) {
+        (BlockChoice::Auto, Ok(folder)) => setup::device_blocks(gpu, format, &folder),
+        (choice, _) => choice.on(gpu.blocks()).blocks(),
     }
 }
 
@@ -130,7 +130,7 @@ pub(super) fn check_answered() -> Result<(), CliError> {
 
 /// Returns the options for this device, with its profile if that affects the choice between plans.
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
-    let blocks = blocks_on(gpu, options.format, options.blocks)?;
+    let blocks = blocks_on(gpu, options.format, options.blocks);
     let device_profile = match options.objective {
         Objective::Balanced | Objective::Pool(_) => device_profile(gpu, options.format, blocks, false)?,
         // Measuring would take 60 MB of device memory, but a device budget covers all memory.

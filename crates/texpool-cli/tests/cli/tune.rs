@@ -56,3 +56,16 @@ fn classes_of_devices_have_names() {
         assert!(words.iter().all(|word| message.contains(word)), "{message}");
     }
 }
+
+/// Runs need no cache folder, as in a container without a home folder.
+#[test]
+fn nothing_is_measured_where_there_is_no_cache_folder() {
+    let mut command = Command::new(TEXPOOL);
+    command.args(["run", TINY, "--random", "--json"]).env_clear();
+    for name in ["XDG_RUNTIME_DIR", "VK_DRIVER_FILES"] {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["blocks"], "software");
+}
