@@ -149,12 +149,16 @@ fn transforms_that_make_no_sense_are_refused() {
         for (name, value) in [("zero", 0), ("two", 2), ("nine", 9)] {
             integer(&mut m, name, value);
         }
+        m.floats("none", &[1, 0, 2], &[]);
         m.node(op, operands, &["y"], attributes);
         m.output("y");
         let error = import(m.bytes()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };
     refused("DFT", &[1, 8, 3], &["x"], &[], "the last extent is 1 or 2");
+    let both = [("onesided", Attr::Int(1)), ("inverse", Attr::Int(1))];
+    refused("DFT", &[1, 2, 2], &["none"], &both, "no elements: its extents are [1, 0, 2]");
+    refused("STFT", &[1, 2], &["none", "two"], &[], "no elements: its extents are [1, 0, 2]");
     refused("DFT", &[1, 8, 2], &["x"], &[("axis", Attr::Int(2))], "along the axis of the real and imaginary parts");
     refused("DFT", &[1, 8, 2], &["x"], &[("onesided", Attr::Int(1))], "it has one side");
     refused("DFT", &[1, 8, 1], &["x", "zero"], &[], "its length is [0], not a whole number above 0");

@@ -57,6 +57,9 @@ impl Transform {
 
 /// Returns the number of parts of each value: 1 if values are real, 2 if they are complex.
 fn parts(dims: &[usize]) -> Result<usize, Problem> {
+    if dims.contains(&0) {
+        return Err(Problem::empty(format!("it transforms no values: {dims:?}")));
+    }
     match dims.last() {
         Some(&parts @ 1..=2) => Ok(parts),
         _ => Err(Problem::malformed(format!(
@@ -83,7 +86,7 @@ fn window(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if !elem.is_float() {
         return Err(Problem::unsupported(format!("its values are {elem}, which has no fractions")));
     }
-    // Of the mean and of the first and second wave.
+    // Weights of the mean, of one wave over the window, and of two.
     let [mean, first, second] = match ctx.node.op.as_str() {
         "HannWindow" => [0.5, -0.5, 0.0],
         "HammingWindow" => [25.0 / 46.0, -21.0 / 46.0, 0.0],
@@ -168,7 +171,7 @@ fn dft(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn stft(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let signal = ctx.operand(0)?;
     let (batch, values, parts) = match *signal.dims() {
-        [batch, values] => (batch, values, 1),
+        [batch, values] => (batch, values, parts(&[batch, values, 1])?),
         [batch, values, _] => (batch, values, parts(signal.dims())?),
         ref dims => return Err(Problem::malformed(format!("its signal has the extents {dims:?}"))),
     };
