@@ -1,6 +1,7 @@
 """Threads, interpreters beside each other, and what is left of a thousand of them."""
 
 import gc
+import os
 import threading
 import unittest
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from support import CACHE, Report, delegate, interpreter, python, resident_bytes
 #: Maximum memory growth over hundreds of interpreters with a delegate: 4 KiB for each of a thousand, less than the
 #: smallest texture of a part.
 GROWTH = 4 << 20
+#: Interpreters and delegates that one test makes. `test` asks for fewer in the second of two runtimes.
+LIVES = int(os.environ.get("TEXPOOL_LIVES", "1000"))
 BLAZEFACE = CACHE / "blaze_face_short_range.tflite"
 MOBILENET = CACHE / "mobilenet_v1_1.0_224.tflite"
 
@@ -104,7 +107,7 @@ class Lives(unittest.TestCase):
             run(interpreter(model, shared))
             return report.graph["parts"][0]["planned"]["reserved"]
 
-        self.lives("interpreters of one delegate", one, 1000)
+        self.lives("interpreters of one delegate", one, LIVES)
 
     def test_a_thousand_delegates_leave_nothing(self) -> None:
         model, report = tiny.split(), Report()
@@ -115,7 +118,7 @@ class Lives(unittest.TestCase):
 
         # Another delegate keeps the device open.
         kept = delegate()
-        self.lives("delegates beside another", one, 1000)
+        self.lives("delegates beside another", one, LIVES)
         del kept
 
     def test_devices_that_are_opened_and_closed_leave_nothing(self) -> None:
@@ -125,7 +128,7 @@ class Lives(unittest.TestCase):
             run(interpreter(model, delegate(report=report.path)))
             return report.graph["parts"][0]["planned"]["reserved"]
 
-        self.lives("delegates, each alone", one, 200)
+        self.lives("delegates, each alone", one, LIVES // 5)
 
 
 #: Forks like `gunicorn --preload` and `multiprocessing` with "fork". The child exits like an ordinary program.

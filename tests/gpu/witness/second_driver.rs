@@ -9,13 +9,14 @@ use crate::support::{ADAPTER, EVERY_TEST};
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 /// Tests of code above the driver, which is the same on all of them: sessions, accounts of memory, budgets, plans,
 /// profiles. This driver takes five to twenty times as long for them as lavapipe.
-const ABOVE_THE_DRIVER: [&str; 18] = [
+const ABOVE_THE_DRIVER: [&str; 20] = [
     "account::",
     "budget::",
     "compare::",
     "core_only::",
     "device_profile::",
     "invariance::every_strategy::",
+    "invariance::the_order_of_operators",
     "long::",
     "loops::",
     "memory::",
@@ -27,6 +28,7 @@ const ABOVE_THE_DRIVER: [&str; 18] = [
     "shared_weights::",
     "stream::",
     "tasks::",
+    "tuned_blocks::",
     "weight_formats::rounded",
     "weight_formats::the_bytes_are_reckoned",
 ];

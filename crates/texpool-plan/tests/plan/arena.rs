@@ -206,18 +206,6 @@ proptest! {
         prop_assert!(instance.planner().check(&plan).is_err() || plan.total == instance.total(&plan.offsets));
     }
 
-    /// With more buffers, every plan passes the checker, is reproducible, and needs no more than all buffers side by
-    /// side.
-    #[test]
-    fn many_buffers_are_planned_the_same_again(instance in any_instance(10..60, 0..5000)) {
-        let Ok(plan) = instance.planner().effort(5_000).plan() else { return Ok(()) };
-        prop_assert!(plan.stopped.is_none());
-        prop_assert_eq!(&instance.planner().effort(5_000).plan().unwrap(), &plan);
-        let side_by_side: u64 = instance.buffers.iter().map(|b| b.size + b.align + b.offset.unwrap_or(0)).sum();
-        prop_assert!(plan.bound <= plan.total && plan.total <= side_by_side);
-        prop_assert_eq!(instance.planner().check(&plan), Ok(()));
-    }
-
     /// A capacity below the widest step is answered with a plan for which no pairs are compared.
     #[test]
     fn a_plan_without_pairs_follows_every_rule(instance in any_instance(1..20, 1..50)) {
@@ -239,6 +227,23 @@ proptest! {
         let placed = buffers_from_csv(&buffers_to_csv(&buffers, Some(&plan)).unwrap()).unwrap();
         let again = ArenaPlanner::from_iter(placed).effort(0).plan().unwrap();
         prop_assert_eq!((again.offsets, again.total), (plan.offsets, plan.total));
+    }
+}
+
+proptest! {
+    // Each plan of so many buffers takes a hundred times as long as those above.
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    /// With more buffers, every plan passes the checker, is reproducible, and needs no more than all buffers side by
+    /// side.
+    #[test]
+    fn many_buffers_are_planned_the_same_again(instance in any_instance(10..60, 0..5000)) {
+        let Ok(plan) = instance.planner().effort(5_000).plan() else { return Ok(()) };
+        prop_assert!(plan.stopped.is_none());
+        prop_assert_eq!(&instance.planner().effort(5_000).plan().unwrap(), &plan);
+        let side_by_side: u64 = instance.buffers.iter().map(|b| b.size + b.align + b.offset.unwrap_or(0)).sum();
+        prop_assert!(plan.bound <= plan.total && plan.total <= side_by_side);
+        prop_assert_eq!(instance.planner().check(&plan), Ok(()));
     }
 }
 
