@@ -23,9 +23,8 @@ pub(crate) struct Options {
 const DEVICE: (&str, &str) = ("device", "adapter");
 /// Default time limit for the search for a plan, in seconds, because an application waits for it.
 const DEADLINE: (&str, &str) = ("deadline", "30");
-/// Options of texpool that have no meaning here.
-const OPEN_EXTENTS: &str = "dim";
-const CONSTANT_INPUTS: &str = "constant";
+/// Options of texpool that have no meaning here, and what the runtime gives inputs instead.
+const OF_OTHER_FILES: [(&str, &str); 2] = [("dim", "extents"), ("constant", "values")];
 
 impl Options {
     /// Parses options, in any order.
@@ -34,11 +33,8 @@ impl Options {
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for (name, text) in options {
             let name = if name == DEVICE.0 { DEVICE.1 } else { name };
-            if name == OPEN_EXTENTS {
-                return Err("option `dim` is for .onnx files: the runtime gives inputs their extents".to_owned());
-            }
-            if name == CONSTANT_INPUTS {
-                return Err("option `constant` is for .onnx files: the runtime gives inputs their values".to_owned());
+            if let Some((_, given)) = OF_OTHER_FILES.iter().find(|(other, _)| *other == name) {
+                return Err(format!("option `{name}` is for .onnx files: the runtime gives inputs their {given}"));
             }
             if !own.take(name, text)? {
                 pairs.push((name, text));

@@ -71,21 +71,23 @@ impl DimArgs {
     }
 }
 
+/// Returns an error if a flag gives a name two values.
+fn check_named_once<T>(flag: &str, values: &[(String, T)]) -> Result<(), CliError> {
+    for (i, (name, _)) in values.iter().enumerate() {
+        if values[..i].iter().any(|(other, _)| other == name) {
+            let name = printable(name);
+            return Err(CliError::Usage(format!("{flag} says twice what `{name}` is; leave one out")));
+        }
+    }
+    Ok(())
+}
+
 impl BoundArgs {
     /// Finds the model: an existing file, or else the catalogue entry with that name, downloaded if necessary. The
     /// catalogue's extents apply unless the user gives others.
     pub(super) fn find(&self, text: &OsStr) -> Result<ModelSource, CliError> {
-        for (i, (name, _)) in self.dims.iter().enumerate() {
-            if self.dims[..i].iter().any(|(other, _)| other == name) {
-                return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", printable(name))));
-            }
-        }
-        for (i, (name, _)) in self.constants.iter().enumerate() {
-            if self.constants[..i].iter().any(|(other, _)| other == name) {
-                let name = printable(name);
-                return Err(CliError::Usage(format!("--constant says twice what `{name}` is; leave one out")));
-            }
-        }
+        check_named_once("--dim", &self.dims)?;
+        check_named_once("--constant", &self.constants)?;
         let (path, entry) = locate(text)?;
         let mut dims = entry.as_ref().map(|entry| entry.dims.clone()).unwrap_or_default();
         // Later values replace earlier ones, so the user's values take precedence over the catalogue's.

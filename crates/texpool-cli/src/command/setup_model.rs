@@ -7,11 +7,15 @@ use super::{
     progress,
     stats::{ms, percentile},
 };
-use crate::{fetch::cache_folder, report::MemoryReport, setup};
+use crate::{
+    fetch::cache_folder,
+    report::MemoryReport,
+    setup::{self, SetupError},
+};
 use serde::Serialize;
 use std::{
     ops::ControlFlow,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 use texpool_cache::CachedPlan;
@@ -70,25 +74,12 @@ pub(super) fn device_profile(
     blocks: Blocks,
     again: bool,
 ) -> Result<DeviceProfile, CliError> {
-    let folder = measurements()?;
-    let outcome = progress::with_progress(None, |control| {
-        let mut tell = |done: usize, of: usize| report_progress(control, "measuring the device", done, of);
-        setup::device_profile(gpu, format, blocks, &folder, again, &mut tell)
-    });
-    check_interrupted("measuring the device")?;
-    Ok(outcome?)
+    measured_in("measuring the device", |folder, tell| setup::device_profile(gpu, format, blocks, folder, again, tell))
 }
 
 /// Measures the device's ceilings, and keeps them.
 pub(super) fn device_ceiling(gpu: &Gpu, format: TexelFormat) -> Result<DeviceCeiling, CliError> {
-    let folder = measurements()?;
-    let doing = "measuring the ceilings";
-    let outcome = progress::with_progress(None, |control| {
-        let mut tell = |done: usize, of: usize| report_progress(control, doing, done, of);
-        setup::device_ceiling(gpu, format, &folder, &mut tell)
-    });
-    check_interrupted(doing)?;
-    Ok(outcome?)
+    measured_in("measuring the ceilings", |folder, tell| setup::device_ceiling(gpu, format, folder, tell))
 }
 
 /// Measures which blocks are fastest for layers on the device, and keeps them.
@@ -97,11 +88,18 @@ pub(super) fn tuned_blocks(
     format: TexelFormat,
     layers: &[TuneLayer],
 ) -> Result<(Blocks, Vec<TunedKind>), CliError> {
+    measured_in("measuring blocks", |folder, tell| setup::tuned_blocks(gpu, format, folder, layers, tell))
+}
+
+/// Measures something of the device, with a progress bar. `measure` gets the folder in which measurements are kept, and
+/// a function that reports how much is done and says whether to go on.
+fn measured_in<T>(
+    doing: &'static str,
+    measure: impl FnOnce(&Path, &mut dyn FnMut(usize, usize) -> ControlFlow<()>) -> Result<T, SetupError>,
+) -> Result<T, CliError> {
     let folder = measurements()?;
-    let doing = "measuring blocks";
     let outcome = progress::with_progress(None, |control| {
-        let mut tell = |done: usize, of: usize| report_progress(control, doing, done, of);
-        setup::tuned_blocks(gpu, format, &folder, layers, &mut tell)
+        measure(&folder, &mut |done, of| report_progress(control, doing, done, of))
     });
     check_interrupted(doing)?;
     Ok(outcome?)

@@ -128,6 +128,14 @@ impl<'c> NodeLowering<'c> {
         integers.ok_or_else(|| Problem::malformed(format!("its {role} (operand {position}) is no integers")))
     }
 
+    /// Returns the only integer of an operand that must be known.
+    pub(super) fn integer(&self, position: usize, role: &str) -> Result<i64, Problem> {
+        match self.integers(position, role)?[..] {
+            [integer] => Ok(integer),
+            ref other => Err(Problem::malformed(format!("its {role} is {other:?}"))),
+        }
+    }
+
     /// Refuses a list that is longer than any meaningful list with an entry per axis or per result. A thousand nodes
     /// may share a list of a million numbers.
     pub(super) fn few(&self, numbers: usize, role: &str) -> Result<(), Problem> {

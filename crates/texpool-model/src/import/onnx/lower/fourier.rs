@@ -73,9 +73,9 @@ fn positive(ctx: &NodeLowering<'_>, position: usize, role: &str) -> Result<Optio
     if ctx.optional(position).is_none() {
         return Ok(None);
     }
-    match ctx.integers(position, role)?[..] {
-        [number] if number > 0 => Ok(usize::try_from(number).ok()),
-        ref other => Err(Problem::malformed(format!("its {role} is {other:?}, not a whole number above 0"))),
+    match ctx.integer(position, role)? {
+        number if number > 0 => Ok(usize::try_from(number).ok()),
+        other => Err(Problem::malformed(format!("its {role} is {other}, not a whole number above 0"))),
     }
 }
 
@@ -110,10 +110,7 @@ fn dft(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let parts = parts(&dims)?;
     // An attribute until set 19, and an operand from set 20 on, with another default.
     let along = match ctx.optional(2) {
-        Some(_) => match ctx.integers(2, "axis")?[..] {
-            [along] => along,
-            ref other => return Err(Problem::malformed(format!("its axis is {other:?}"))),
-        },
+        Some(_) => ctx.integer(2, "axis")?,
         None => ctx.int("axis")?.unwrap_or(if ctx.opset < 20 { 1 } else { -2 }),
     };
     let along = axis(along, rank)?;

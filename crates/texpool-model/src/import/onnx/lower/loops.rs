@@ -142,13 +142,7 @@ fn sharing(ctx: &mut NodeLowering<'_>, lower: fn(&mut NodeLowering<'_>) -> Resul
 
 fn repeat(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let most = match ctx.optional(0) {
-        Some(_) => {
-            let count = ctx.integers(0, "count of iterations")?;
-            let &[count] = count.as_slice() else {
-                return Err(Problem::malformed(format!("its count of iterations is {count:?}")));
-            };
-            count.max(0)
-        }
+        Some(_) => ctx.integer(0, "count of iterations")?.max(0),
         None => i64::MAX,
     };
     let truth = Value::Known(Array::of_ints(Vec::new(), ElementType::Bool, vec![1]));

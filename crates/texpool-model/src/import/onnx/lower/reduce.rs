@@ -130,10 +130,7 @@ fn index(ctx: &mut NodeLowering<'_>, greatest: bool) -> Result<(), Problem> {
 
 fn cum_sum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
-    let along = match ctx.integers(1, "axis")?.as_slice() {
-        &[index] => axis(index, x.dims.len())?,
-        other => return Err(Problem::malformed(format!("its axis is {other:?}"))),
-    };
+    let along = axis(ctx.integer(1, "axis")?, x.dims.len())?;
     let (exclusive, reverse) = (ctx.flag("exclusive", false)?, ctx.flag("reverse", false)?);
     let (x, slots) = isolate(ctx, &x, &[along])?;
     let slot = slots.first().copied().unwrap_or(0);
