@@ -37,6 +37,7 @@ wgsl! {
     REDUCE_WIDE = "reduce_wide.wgsl";
     RESAMPLE = "resample.wgsl";
     RESIZE = "resize.wgsl";
+    SEPARABLE = "separable.wgsl";
     SOFTMAX = "softmax.wgsl";
     SOFTMAX_WIDE = "softmax_wide.wgsl";
     TOP_K = "top_k.wgsl";

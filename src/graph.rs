@@ -10,7 +10,7 @@ pub use texpool_ops::graph::{
     GraphBuilder, GridSample, Id, IdVec, LayoutPermutation, Lrn, MAX_ELEMENTS, MatMul, Node, NodeId, NodeSet,
     NonMaxSuppression, Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu,
     QuantParams, Quantization, Reals, Recurrent, Reduce, ReduceKind, Reshape, Resize, ResizeAxis, ResizeMode, Rounding,
-    Shape, ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId,
-    Threshold, Tile, TopK, Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile,
-    check, infer, texels_agree,
+    SeparableConv2d, Shape, ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor,
+    TensorId, Threshold, Tile, TopK, Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput,
+    WinogradTile, check, infer, texels_agree,
 };

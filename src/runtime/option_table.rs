@@ -244,7 +244,7 @@ pub(super) static OPTIONS: [OptionRow; 18] = [
         effect: Effect::Outside,
         repeats: false,
         texts: || "`default`, `exact`, `all`, `none`, names separated by commas, or a set and names".to_owned(),
-        purpose: "Rewrite rules. `exact` keeps every bit; `default,winograd` is faster in more memory.",
+        purpose: "Rewrite rules. `exact` keeps every bit; `default,winograd` is faster in more memory, `default,separable` faster after a longer first run.",
         set: |to, text| store(&mut to.compile.rules, parse_rules(text)),
     },
     OptionRow {

@@ -8,7 +8,7 @@ use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::{
     Act, BlockSize, Blocks, Conv2d, DeviceClass, Graph, GraphBuilder, LayerKind, MatMul, Op, Padding, Pool2d, PoolKind,
-    ReduceKind,
+    ReduceKind, Unary,
 };
 use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
@@ -199,6 +199,47 @@ fn winograd_keeps_its_bits_under_every_plan() {
         let whole = bits(Objective::Fastest, WeightStorage::Resident, StreamedIo::NONE);
         assert_eq!(whole, bits(Objective::Smallest, WeightStorage::Resident, StreamedIo::NONE));
         assert_eq!(whole, bits(Objective::Smallest, streamed, StreamedIo::BOTH));
+    }
+}
+
+/// Joined convolutions give the same bits whole, in stripes of rows and with streamed weights, and in 32 bits those of
+/// two steps: they add the same products in the same order.
+#[test]
+fn joined_convolutions_keep_their_bits() {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    let mut b = GraphBuilder::new("separable");
+    let around = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+    let conv = |stride, padding| Conv2d { stride: [stride; 2], dilation: [1, 1], padding, groups: 1 };
+    let mut constant = |name, dims: &[usize]| {
+        let values: Vec<f32> = (0..dims.iter().product::<usize>()).map(|i| (i % 23) as f32 / 92.0 - 0.12).collect();
+        b.constant(name, dims, &values).unwrap()
+    };
+    let (window, weights) = (constant("window", &[1, 3, 3, 12]), constant("weights", &[40, 1, 1, 12]));
+    let (next_window, next_weights) =
+        (constant("next window", &[1, 3, 3, 40]), constant("next weights", &[9, 1, 1, 40]));
+    let x = b.input("x", &[2, 29, 30, 12]).unwrap();
+    let relu = Act::Unary(Unary::Relu);
+    let y = b.depthwise("y", conv(1, around), x, window, None, relu).unwrap();
+    let y = b.conv2d("y", conv(1, Padding::default()), y, weights, None, relu).unwrap();
+    let z = b.depthwise("z", conv(2, around), y, next_window, None, relu).unwrap();
+    let z = b.conv2d("z", conv(1, Padding::default()), z, next_weights, None, Act::None).unwrap();
+    let graph = b.finish(&[z]).unwrap();
+    for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        let bits = |names: &[&str], objective, weights| {
+            let rules = Rules::default().with(names).unwrap();
+            let (limits, defaults) = (gpu.texture_limits(), CompileOptions::default());
+            let options = CompileOptions { objective, weights, limits, format, rules, ..defaults };
+            let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+            assert_eq!(compiled.graph().nodes.len(), if names.is_empty() { 4 } else { 2 });
+            run(&gpu, compiled, &pipelines, true, 2)
+        };
+        let streamed = WeightStorage::Streamed { resident_below: 0, tile_bytes: 1024 };
+        let whole = bits(&["separable"], Objective::Fastest, WeightStorage::Resident);
+        assert_eq!(whole, bits(&["separable"], Objective::Smallest, WeightStorage::Resident));
+        assert_eq!(whole, bits(&["separable"], Objective::Smallest, streamed));
+        if format == TexelFormat::Rgba32Float {
+            assert_eq!(whole, bits(&[], Objective::Fastest, WeightStorage::Resident));
+        }
     }
 }
 

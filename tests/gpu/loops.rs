@@ -8,7 +8,7 @@ use texpool_compile::CompileOptions;
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines};
 use texpool_ops::graph::{
     Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Padding, Pool2d, PoolKind, Reduce,
-    ReduceKind, Softmax, TopK,
+    ReduceKind, SeparableConv2d, Softmax, TopK,
 };
 use texpool_plan::TexelFormat;
 
@@ -279,7 +279,23 @@ fn loops_over_a_block_take_no_rounds() {
         let y = b.depthwise("y", conv, x, weights, None, Act::None).unwrap();
         b.finish(&[y]).unwrap()
     };
+    // As many slices as the kernel takes with a window of one row, four pixels and eight slices to a block.
+    let separable = |width: usize, out: usize| {
+        let mut b = GraphBuilder::new("separable");
+        let channels = 4 * ((1 << 15) / (3 + width + width + 2));
+        let x = b.input("x", &[1, 1, 3 + width, channels]).unwrap();
+        let mut constant =
+            |name, dims: &[usize], value| b.constant(name, dims, &vec![value; dims.iter().product()]).unwrap();
+        let (weights, bias) = (constant("w", &[out, 1, 1, channels], 1.0), constant("bias", &[out], 0.0));
+        let (window, zeros) = (constant("window", &[1, 1, width, channels], 1.0), constant("zeros", &[channels], 0.0));
+        let depthwise = Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::default(), groups: 1 };
+        let op = Op::SeparableConv2d(SeparableConv2d { depthwise, between: None });
+        let y = b.node("y", op, &[x, weights, bias, window, zeros], Act::None).unwrap();
+        b.finish(&[y]).unwrap()
+    };
     let graphs = [
+        separable(3, 32),
+        separable(9, 5),
         conv(4 * ROUNDS, 1, 16),
         conv(4 * ROUNDS, 1, 5),
         conv(4 * ROUNDS, 1, 4),

@@ -116,6 +116,19 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("reduce_wide", &[("KIND", Named(&["REDUCE_"]))]),
     ("resample", &[("TAPS", Sizes(&[1.0, 2.0, 4.0])), ("OUTSIDE", Flag)]),
     ("resize", &[("BILINEAR", Flag), ("COORDS", Named(&["COORDS_"]))]),
+    (
+        "separable",
+        &[
+            ("PIXELS", Sizes(&[1.0, 4.0])),
+            ("SLICES", Sizes(&[1.0, 8.0])),
+            ("WINDOW_Y", Sizes(&[3.0, 7.0])),
+            ("WINDOW_X", Sizes(&[3.0])),
+            ("STRIDE_X", Sizes(&[1.0])),
+            ("DILATION_X", Sizes(&[1.0])),
+            ("COLUMNS", Sizes(&[6.0])),
+            ("BETWEEN", Named(&["ACT_"])),
+        ],
+    ),
     ("softmax", &[("LOG", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     ("softmax_wide", &[("LOG", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     ("top_k", &[("LARGEST", Flag), ("INDICES", Flag)]),
@@ -374,7 +387,8 @@ fn every_family_and_every_constant_is_listed() {
     names.dedup();
     assert_eq!(kernels, names);
     let packed: Vec<&str> = shaders.iter().filter(|one| one.weights().is_words()).map(Shader::name).collect();
-    let twice = ["conv", "conv_thin", "dense", "depthwise", "pointwise", "transpose_conv"].map(|name| [name; 2]);
+    let twice =
+        ["conv", "conv_thin", "dense", "depthwise", "pointwise", "separable", "transpose_conv"].map(|name| [name; 2]);
     assert_eq!(packed, twice.as_flattened());
     for (shader, name, constants) in CONSTANTS
         .iter()

@@ -3,8 +3,8 @@
 use texpool_ops::graph::{
     Binary, Cell, CellFunction, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
     GatherElements, GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode, Padding,
-    Pool2d, PoolKind, Recurrent, Reduce, ReduceKind, Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice,
-    Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
+    Pool2d, PoolKind, Recurrent, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth,
+    StridedSlice, Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
@@ -84,6 +84,11 @@ fn cases() -> Vec<Case> {
             [2, 2, 3, 16 * 8],
         ),
         (Op::WinogradOutput(WinogradOutput { tile: WinogradTile::Two }), vec![placed([2, 2, 3, 16 * 8])], X),
+        (
+            Op::SeparableConv2d(SeparableConv2d { depthwise: CONV, between: Some(Unary::Relu6) }),
+            vec![x(), constant([5, 1, 1, 8]), constant([1, 1, 1, 5]), constant([1, 3, 3, 8]), constant([1, 1, 1, 8])],
+            [2, 4, 6, 5],
+        ),
         (Op::FullyConnected, vec![x(), constant([1, 1, 5, 8])], [2, 4, 6, 5]),
         (Op::Prelu, vec![x(), placed([1, 1, 1, 8])], X),
         (Op::Tile, vec![x()], [2, 8, 6, 16]),

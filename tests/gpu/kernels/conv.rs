@@ -1,6 +1,6 @@
 //! Convolutions of every kind, and fully connected layers.
 
-use texpool_ops::graph::{Conv2d, DepthwiseConv2d, Op, Padding, TransposeConv};
+use texpool_ops::graph::{Conv2d, DepthwiseConv2d, Op, Padding, SeparableConv2d, TransposeConv, Unary};
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed};
 
@@ -104,6 +104,36 @@ fn depthwise_convolutions_of_any_form() {
         out,
         true,
     );
+}
+
+/// Windows, strides and dilation of the first convolution, every number of slices of the second, parts of them, and
+/// functions in between, one of which is not zero for zero.
+#[test]
+fn separable_convolutions_of_any_form() {
+    let mut harness = Harness::new();
+    harness.every_packing();
+    let operands = |input: [usize; 4], kernel: [usize; 2], channels: usize| {
+        let (weights, window) = ([channels, 1, 1, input[3]], [1, kernel[0], kernel[1], input[3]]);
+        let biases = [channels, input[3]].map(|length| constant([1, 1, 1, length]));
+        let [bias, window_bias] = biases;
+        vec![placed(input), constant(weights), bias, constant(window), window_bias]
+    };
+    for (input, kernel, stride, dilation, padding, channels, between) in [
+        ([1, 6, 7, 8], [3, 3], [1, 1], [1, 1], AROUND, 12, None),
+        ([2, 9, 8, 6], [5, 5], [2, 2], [1, 1], AROUND, 3, Some(Unary::Relu6)),
+        ([1, 7, 9, 5], [3, 2], [1, 2], [2, 2], AROUND, 17, Some(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 })),
+        ([1, 3, 1, 9], [3, 1], [1, 1], [1, 1], NONE, 32, Some(Unary::Relu)),
+        ([2, 4, 2, 13], [7, 1], [3, 1], [1, 1], Padding { top: 3, bottom: 3, ..NONE }, 36, Some(Unary::HardSwish)),
+        ([1, 5, 11, 4], [1, 5], [2, 1], [1, 2], Padding { left: 4, ..NONE }, 70, Some(Unary::Logistic)),
+    ] {
+        let conv = Conv2d { stride, dilation, padding, groups: 1 };
+        let op = Op::SeparableConv2d(SeparableConv2d { depthwise: conv, between });
+        let out = extents(input, kernel, &conv, channels);
+        case(&mut harness, op, &operands(input, kernel, channels), out);
+    }
+    let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NONE, groups: 1 };
+    let op = Op::SeparableConv2d(SeparableConv2d { depthwise: conv, between: Some(Unary::Relu) });
+    epilogues(&mut harness, &op, &operands([1, 4, 5, 6], [2, 2], 7), extents([1, 4, 5, 6], [2, 2], &conv, 7), true);
 }
 
 /// Strides that leave pixels without a tap, padding, dilation and groups.

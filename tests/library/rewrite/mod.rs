@@ -32,6 +32,7 @@ mod registry;
 mod reshapes;
 #[cfg(test)]
 mod residual;
+mod separable;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

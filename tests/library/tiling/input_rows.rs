@@ -8,8 +8,9 @@ use texpool_ops::{
     graph::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
         GatherElements, Graph, GraphBuilder, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode, Padding,
-        Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice,
-        TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput, WinogradOutput, WinogradTile,
+        Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SeparableConv2d, Shape, Softmax,
+        SpaceToDepth, StridedSlice, TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput, WinogradOutput,
+        WinogradTile,
     },
     ops::input_rows,
     ops::reference,
@@ -97,6 +98,9 @@ fn convolutions() {
         let claim = if dilation == 1 { Claim::Exact } else { Claim::Safe };
         agrees(&what, &one(Op::Conv2d(conv), &[x], &[[2, window, 3, 3], [1, 1, 1, 2]], ANY), claim);
         agrees(&what, &one(Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &[x], &[[1, window, 3, 3]], ANY), claim);
+        let separable = Op::SeparableConv2d(SeparableConv2d { depthwise: conv, between: None });
+        let constants = [&[2, 1, 1, 3][..], &[1, 1, 1, 2], &[1, window, 3, 3], &[1, 1, 1, 3]];
+        agrees(&what, &one(separable, &[x], &constants.map(|dims| dims.try_into().unwrap()), ANY), claim);
         for kind in [PoolKind::Max, PoolKind::Average] {
             if top <= (window - 1) * dilation && bottom <= (window - 1) * dilation {
                 let pool = Pool2d::plain(kind, [window, 3], [stride, 1], padding(top, bottom));

@@ -75,7 +75,8 @@ pub(super) struct PlanArgs {
     weights: WeightFormat,
     /// Rewrite rules: `default` changes results by rounding at most; `exact` keeps every bit; `all` includes rules
     /// that may give a number where the file's nodes overflow; `none`; or names separated by commas, also after one of
-    /// these: `default,winograd` computes 3 by 3 convolutions by Winograd's algorithm, faster and in more memory.
+    /// these: `default,winograd` computes 3 by 3 convolutions by Winograd's algorithm, faster and in more memory;
+    /// `separable` joins a depthwise convolution and the pointwise one after it, faster but with a longer first run.
     /// `texpool plan MODEL --why` shows the effect of each rule on numbers.
     #[arg(long, default_value = "default", value_parser = rules, help_heading = RESEARCH)]
     rules: Rules,

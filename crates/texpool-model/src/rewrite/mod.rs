@@ -1,8 +1,8 @@
 //! The rewriter turns a graph into a smaller graph that computes the same. Independent of devices and memory.
 //!
 //! Each rule has its own file. It examines one node at a time and returns an edit or a reason. To add a rule, write
-//! the file and put it in [`RULES`]. `winograd` adds nodes after all rules, and `views` and `in_place` do not change the
-//! graph: they find nodes that need no step.
+//! the file and put it in [`RULES`]. `winograd` and `separable` change nodes after all rules, and `views` and
+//! `in_place` do not change the graph: they find nodes that need no step.
 
 mod activation;
 mod activation_sink;
@@ -39,6 +39,7 @@ mod row_means;
 mod rule;
 mod rules;
 mod same_size;
+mod separable;
 mod skip_reason;
 mod softmax;
 mod split;
@@ -141,6 +142,10 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     let graph = match rules.is_on(winograd::NAME) {
         true => winograd::apply(ctx.into_graph(), &mut report),
         false => ctx.into_graph(),
+    };
+    let graph = match rules.is_on(separable::NAME) {
+        true => separable::apply(graph, &mut report),
+        false => graph,
     };
     let ctx = RewriteContext::new(graph);
     let views = match rules.is_on(views::NAME) {

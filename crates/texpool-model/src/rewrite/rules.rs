@@ -3,8 +3,8 @@
 use super::{
     activation, affine_chain, bounds, common_subexpression, concat_activation, concat_zeros, dead, exact_division,
     flatten, fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid, identity, in_place, linear,
-    mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax,
-    transpose_chain, transpose_reshape, views, winograd,
+    mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, separable,
+    softmax, transpose_chain, transpose_reshape, views, winograd,
 };
 
 /// All rules, in the order in which they are tried. The list is repeated until no rule fires.
@@ -44,6 +44,10 @@ pub static RULES: [Rule; 27] = [
     dead::RULE,
 ];
 
+/// Passes after all rules. They are part of no set, since each trades something for speed: `winograd` memory, `separable`
+/// the time until the first answer.
+const BY_NAME: [&str; 2] = [winograd::NAME, separable::NAME];
+
 /// Searches for nodes that need no step.
 const IN_PLACE: [&str; 2] = [views::NAME, in_place::NAME];
 
@@ -76,21 +80,20 @@ pub struct UnknownRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     on: [bool; RULES.len()],
-    /// Part of no set, since it takes memory for speed.
-    winograd: bool,
+    by_name: [bool; BY_NAME.len()],
     in_place: [bool; IN_PLACE.len()],
 }
 
 impl Rules {
-    /// All rules, including those that [change the range](Numerics::ChangesRange) of results. Without `winograd`, which
-    /// makes graphs larger.
+    /// All rules, including those that [change the range](Numerics::ChangesRange) of results. Without `winograd` and
+    /// `separable`, which are on only by name.
     pub const fn all() -> Self {
-        Self { on: [true; RULES.len()], winograd: false, in_place: [true; IN_PLACE.len()] }
+        Self { on: [true; RULES.len()], by_name: [false; BY_NAME.len()], in_place: [true; IN_PLACE.len()] }
     }
 
     /// No rules: the graph stays as in the file.
     pub const fn none() -> Self {
-        Self { on: [false; RULES.len()], winograd: false, in_place: [false; IN_PLACE.len()] }
+        Self { on: [false; RULES.len()], by_name: [false; BY_NAME.len()], in_place: [false; IN_PLACE.len()] }
     }
 
     /// Rules that keep every bit, so that the results match the file's nodes exactly.
@@ -163,15 +166,16 @@ impl Rules {
         self.switch(names, true)
     }
 
-    /// Names of all rules, followed by `winograd` and the searches for [nodes that need no step](texpool_ops::graph::NodeSet).
+    /// Names of all rules, followed by `winograd`, `separable` and the searches for
+    /// [nodes that need no step](texpool_ops::graph::NodeSet).
     pub fn names() -> impl Iterator<Item = &'static str> {
-        RULES.iter().map(|rule| rule.name).chain([winograd::NAME]).chain(IN_PLACE)
+        RULES.iter().map(|rule| rule.name).chain(BY_NAME).chain(IN_PLACE)
     }
 
     /// Returns whether a rule is enabled.
     pub fn is_on(&self, name: &str) -> bool {
-        let in_place = || IN_PLACE.iter().zip(self.in_place).any(|(&other, on)| on && other == name);
-        self.iter().any(|rule| rule.name == name) || (self.winograd && name == winograd::NAME) || in_place()
+        let others = BY_NAME.iter().zip(self.by_name).chain(IN_PLACE.iter().zip(self.in_place));
+        self.iter().any(|rule| rule.name == name) || others.into_iter().any(|(&other, on)| on && other == name)
     }
 
     /// The enabled rules that change the graph, in the order in which they are tried.
@@ -182,12 +186,13 @@ impl Rules {
     fn switch(mut self, names: &[&str], on: bool) -> Result<Self, UnknownRule> {
         for &name in names {
             let rule = RULES.iter().position(|rule| rule.name == name);
+            let by_name = BY_NAME.iter().position(|&other| other == name);
             let in_place = IN_PLACE.iter().position(|&other| other == name);
-            match (rule, in_place) {
-                (Some(rule), _) => self.on[rule] = on,
-                (None, Some(place)) => self.in_place[place] = on,
-                (None, None) if name == winograd::NAME => self.winograd = on,
-                (None, None) => return Err(UnknownRule { name: name.into() }),
+            match (rule, by_name, in_place) {
+                (Some(rule), ..) => self.on[rule] = on,
+                (_, Some(pass), _) => self.by_name[pass] = on,
+                (_, _, Some(search)) => self.in_place[search] = on,
+                (None, None, None) => return Err(UnknownRule { name: name.into() }),
             }
         }
         Ok(self)

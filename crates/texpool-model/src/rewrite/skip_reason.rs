@@ -171,6 +171,12 @@ pub enum SkipReason {
         /// Channels of the input and of the result.
         channels: [usize; 2],
     },
+    /// A pair of convolutions that would be slower in one step.
+    #[error("with {channels} output channels the depthwise convolution would be computed too often")]
+    NotWorthJoining {
+        /// Channels of the result.
+        channels: usize,
+    },
     /// A reshape that is a view now would need a step.
     #[error("the reshape before it would no longer be a view")]
     BreaksView,

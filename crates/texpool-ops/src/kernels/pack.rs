@@ -66,6 +66,13 @@ impl SectionLayout for Channels {
     }
 }
 
+/// Returns the values of a constant in so many texels of four channels.
+pub(crate) fn channels(constant: &Constant, texels: usize) -> Vec<[f32; 4]> {
+    let mut result: Vec<_> = constant.to_f32().chunks(4).map(padded).collect();
+    result.resize(texels, [0.0; 4]);
+    result
+}
+
 /// Returns up to four values as a texel.
 fn padded(values: &[f32]) -> [f32; 4] {
     std::array::from_fn(|lane| values.get(lane).copied().unwrap_or(0.0))

@@ -42,6 +42,7 @@ macro_rules! operators {
                 non_max_suppression::NonMaxSuppression,
                 winograd::WinogradInput,
                 winograd::WinogradOutput,
+                separable::SeparableConv2d,
             }
             none {
                 fully_connected::FullyConnected,
@@ -84,6 +85,7 @@ pub(crate) mod reshape;
 pub(crate) mod resize;
 mod rows;
 pub(crate) mod schema;
+pub(crate) mod separable;
 pub(crate) mod softmax;
 pub(crate) mod space_to_depth;
 pub(crate) mod strided_slice;
@@ -104,6 +106,7 @@ pub use layer_block::layer_block;
 pub use lookup::{dispatch_rows, input_rows, operations, properties, shaders, work};
 pub use lower::{dispatches, lower};
 pub use operator::ConstantOperands;
+pub use separable::{TooManyParts, joins};
 pub use weight_groups::{GroupSection, NodeSections, WeightGroup, WeightGroups};
 pub use weights::{PACKING, weight_sections, weight_texels, weights};
 pub use words::{

@@ -112,7 +112,7 @@ shader_params! {
 }
 
 /// Returns the number of columns under `pixels` neighbouring windows of width `window`.
-fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
+pub(crate) fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
     // Attributes of a file may have any size; a saturated result is above any limit.
     let reach = |steps: usize, by: usize| steps.saturating_mul(by);
     reach(pixels - 1, conv.stride[1]).saturating_add(reach(window - 1, conv.dilation[1])).saturating_add(1)
@@ -173,7 +173,7 @@ impl SectionLayout for Taps {
     }
 }
 
-fn taps(shape: Shape, constant: &Constant) -> Vec<[f32; 4]> {
+pub(crate) fn taps(shape: Shape, constant: &Constant) -> Vec<[f32; 4]> {
     let values = constant.reals();
     let mut texels = Vec::with_capacity(shape.slices() * shape.h * shape.w);
     for slice in 0..shape.slices() {
