@@ -84,7 +84,7 @@ fn running(length: usize, rows: usize) -> Graph {
 }
 
 /// Limit for an unoptimised build beside other tests: the deadline, and the work after it.
-const DEADLINE: Duration = Duration::from_secs(5);
+const DEADLINE: Duration = Duration::from_secs(2);
 const SOON: Duration = Duration::from_secs(60);
 
 fn is_planned_soon(graph: &Graph) {

@@ -14,11 +14,15 @@ use texpool_ops::{
         TensorId,
     },
     kernels::fits_epilogue,
-    ops::joins,
+    ops::separable_parts,
 };
 
 /// Name of the pass in the list of rules.
 pub(super) const NAME: &str = "separable";
+
+/// Parts up to which a pair is joined. Each computes the depthwise convolution again, and the weights of a joined node are
+/// not divided into tiles, which matters where there are many. Chosen by judgement.
+const MAX_PARTS: usize = 3;
 
 /// Joins every pair for which it pays off.
 pub(super) fn apply(mut graph: Graph, report: &mut Report) -> Graph {
@@ -77,9 +81,9 @@ fn joined(graph: &Graph, first: &Node, second: &Node) -> Option<Result<Separable
         return None;
     }
     let out = graph.shape(second.output);
-    match joins(depthwise, [graph.shape(first.inputs[0]), window, out]) {
-        Ok(joins) => joins.then_some(Ok(SeparableConv2d { depthwise: *depthwise, between })),
-        Err(_) => Some(Err(SkipReason::NotWorthJoining { channels: out.c })),
+    match separable_parts(depthwise, [graph.shape(first.inputs[0]), window, out])? {
+        1..=MAX_PARTS => Some(Ok(SeparableConv2d { depthwise: *depthwise, between })),
+        _ => Some(Err(SkipReason::NotWorthJoining { channels: out.c })),
     }
 }
 

@@ -65,23 +65,9 @@ impl OpSchema for SeparableConv2d {
     }
 }
 
-/// Parts of the result's slices up to which it pays off to compute the depthwise convolution for each of them. On lavapipe
-/// MobileNet v2 took as long with six parts as with two steps.
-const MAX_PARTS: usize = 3;
-
-/// Decides whether a depthwise convolution of `x` should be joined with a pointwise one whose result is `out`.
-///
-/// # Errors
-/// If one kernel could compute both, but would compute the depthwise convolution too often.
-pub fn joins(conv: &Conv2d, [x, window, out]: [Shape; 3]) -> Result<bool, TooManyParts> {
-    if window.c != x.c || !kernel::is_supported(conv, x, window) {
-        return Ok(false);
-    }
-    let parts = kernel::Block::new(out).parts(out);
-    if parts <= MAX_PARTS { Ok(true) } else { Err(TooManyParts) }
+/// Returns the number of parts in which one kernel computes a depthwise convolution of `x` and a pointwise one whose result
+/// is `out`. Each part computes the depthwise convolution again. `None` if no kernel computes both.
+pub fn separable_parts(conv: &Conv2d, [x, window, out]: [Shape; 3]) -> Option<usize> {
+    let is_supported = window.c == x.c && kernel::is_supported(conv, x, window);
+    is_supported.then(|| kernel::Block::new(out).parts(out))
 }
-
-/// Marks a pair of convolutions that are faster apart, because each part of the result would compute the depthwise
-/// convolution again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyParts;
