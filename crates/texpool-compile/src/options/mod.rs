@@ -55,11 +55,11 @@ pub enum OperatorOrder {
 /// Blocks that kernels compute: pixels and slices for each invocation. All give the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockChoice {
-    /// Those of the device. A model that is compiled without one gets those of software devices, to which the default
-    /// [`DeviceProfile`] belongs, too.
+    /// The blocks of the device's class. A model that is compiled without a device gets the blocks of software devices,
+    /// to which the default [`DeviceProfile`] belongs, too.
     #[default]
     Auto,
-    /// These, whatever the device is.
+    /// The given blocks on every device.
     Fixed(Blocks),
 }
 

@@ -81,19 +81,20 @@ pub enum LayerKind {
     OneSlice,
     /// Products over the channels of single pixels.
     Pointwise,
-    /// The same with few texels in the result, so that large blocks leave most of a device idle.
+    /// Like [`Pointwise`](Self::Pointwise), with so few texels in the result that large blocks leave most of a device
+    /// idle.
     PointwiseSmall,
     /// Products over at least 384 channels.
     PointwiseDeep,
-    /// The same with few texels.
+    /// Like [`PointwiseDeep`](Self::PointwiseDeep), with few texels.
     PointwiseDeepSmall,
     /// Windows, strides or padding.
     Window,
-    /// The same with few texels.
+    /// Like [`Window`](Self::Window), with few texels.
     WindowSmall,
     /// Windows over at least 384 channels.
     WindowDeep,
-    /// The same with few texels.
+    /// Like [`WindowDeep`](Self::WindowDeep), with few texels.
     WindowDeepSmall,
 }
 

@@ -1,4 +1,4 @@
-//! Classes of devices, as far as WebGPU lets a program tell them apart: by vendor, by kind, and by name.
+//! Classes of devices that a program can tell apart through WebGPU: by vendor, by kind, and by name.
 
 /// Class of a device, which decides how much an invocation of a kernel computes.
 ///

@@ -76,7 +76,7 @@ impl<'o> Binding<'o> {
         Ok(dims)
     }
 
-    /// Returns whether extents are those of an input, as far as the file and the caller state them.
+    /// Returns whether `dims` contradict no extent of an input that the file or the caller states.
     pub(super) fn agrees(&self, port: &GraphIo, dims: &[usize]) -> bool {
         let IoType::Tensor(_, Some(extents)) = &port.kind else { return true };
         let agrees = |(axis, (stated, &extent)): (usize, (&Extent, &usize))| {

@@ -24,7 +24,7 @@ pub(super) struct FlexMap<'b> {
 }
 
 impl<'b> FlexMap<'b> {
-    /// Finds the parts of a map. `None` if the bytes are none, or if it has too many entries.
+    /// Reads the layout of a map. `None` if the bytes are no map, or if it has too many entries.
     pub(super) fn new(bytes: &'b [u8]) -> Option<Self> {
         // At the end are the root, its type, and the bytes that it takes.
         let (&root_width, rest) = bytes.split_last()?;

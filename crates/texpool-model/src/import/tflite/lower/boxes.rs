@@ -140,7 +140,7 @@ struct Options {
     is_by_class: bool,
     score: f32,
     overlap: f32,
-    /// Of `y`, `x`, height and width.
+    /// Divisors of the codes of `y`, `x`, height and width.
     scales: [f64; 4],
 }
 
@@ -224,7 +224,7 @@ fn detection(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     give(ctx, 3, number, &[1])
 }
 
-/// What a detector found: boxes `[1, 1, N, 4]`, classes and scores `[1, 1, N, classes of a box]`, and their number.
+/// Results of a detector: boxes `[1, 1, N, 4]`, classes and scores `[1, 1, N, classes of a box]`, and their number.
 struct Found {
     boxes: TensorId,
     classes: TensorId,
