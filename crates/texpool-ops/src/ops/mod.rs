@@ -106,7 +106,7 @@ pub use layer_block::layer_block;
 pub use lookup::{dispatch_rows, input_rows, operations, properties, shaders, work};
 pub use lower::{dispatches, lower};
 pub use operator::ConstantOperands;
-pub use separable::separable_parts;
+pub use separable::kernel::separable_parts;
 pub use weight_groups::{GroupSection, NodeSections, WeightGroup, WeightGroups};
 pub use weights::{PACKING, weight_sections, weight_texels, weights};
 pub use words::{

@@ -104,7 +104,7 @@ impl Operator for SeparableConv2d {
     }
 }
 
-pub(crate) const SHADER: Shader = Shader::new("separable", texpool_shaders::SEPARABLE)
+const SHADER: Shader = Shader::new("separable", texpool_shaders::SEPARABLE)
     .constants(&[depthwise::LIMITS, LIMITS])
     .params::<Params>()
     .helpers(&[WEIGHTS])
@@ -135,15 +135,21 @@ shader_params! {
 const MAX_ROUNDS: usize = 1 << 15;
 
 /// Returns whether the shader can hold the depthwise convolution of `x` with such a window.
-pub(crate) fn is_supported(conv: &Conv2d, x: Shape, window: Shape) -> bool {
+fn is_supported(conv: &Conv2d, x: Shape, window: Shape) -> bool {
     let columns = depthwise::columns(conv, window.w, MAX_ROW_PIXELS as usize);
     window.h <= MAX_WINDOW_ROWS as usize
         && columns <= MAX_COLUMNS as usize
         && x.slices().saturating_mul(window.h * (columns + window.w + 2)) <= MAX_ROUNDS
 }
 
+/// Returns the number of parts in which one kernel computes a depthwise convolution of `x` and a pointwise one whose result
+/// is `out`. Each part computes the depthwise convolution again. `None` if no kernel computes both.
+pub fn separable_parts(conv: &Conv2d, [x, window, out]: [Shape; 3]) -> Option<usize> {
+    (window.c == x.c && is_supported(conv, x, window)).then(|| Block::new(out).parts(out))
+}
+
 /// Pixels and slices that an invocation computes.
-pub(crate) struct Block {
+struct Block {
     pixels: usize,
     slices: usize,
 }
@@ -151,14 +157,14 @@ pub(crate) struct Block {
 impl Block {
     /// Returns the block of a result. Each part of the slices computes the depthwise convolution again, so there are as
     /// few parts as possible, of equal size.
-    pub(crate) fn new(out: Shape) -> Self {
+    fn new(out: Shape) -> Self {
         let slices = out.slices().max(1);
         let pixels = [MAX_ROW_PIXELS as usize, 2].into_iter().find(|&pixels| pixels <= out.w).unwrap_or(1);
         Self { pixels, slices: slices.div_ceil(slices.div_ceil(MAX_SUM_SLICES as usize)) }
     }
 
     /// Returns the number of parts into which the slices of a result are divided.
-    pub(crate) const fn parts(&self, out: Shape) -> usize {
+    const fn parts(&self, out: Shape) -> usize {
         out.slices().div_ceil(self.slices)
     }
 }

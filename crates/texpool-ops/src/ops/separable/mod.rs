@@ -64,10 +64,3 @@ impl OpSchema for SeparableConv2d {
         Origin::Weights(&WEIGHTS)
     }
 }
-
-/// Returns the number of parts in which one kernel computes a depthwise convolution of `x` and a pointwise one whose result
-/// is `out`. Each part computes the depthwise convolution again. `None` if no kernel computes both.
-pub fn separable_parts(conv: &Conv2d, [x, window, out]: [Shape; 3]) -> Option<usize> {
-    let is_supported = window.c == x.c && kernel::is_supported(conv, x, window);
-    is_supported.then(|| kernel::Block::new(out).parts(out))
-}
