@@ -60,13 +60,13 @@ impl SectionLayout for Channels {
     fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
         let (texels, constant) = (self.texels, constants.first().copied());
         whole(move || match constant {
-            Some(constant) => constant.to_f32().chunks(4).map(padded).collect(),
+            Some(constant) => channels(constant, texels),
             None => vec![[0.0; 4]; texels],
         })
     }
 }
 
-/// Returns the values of a constant in so many texels of four channels.
+/// Returns the values of a constant, four channels to a texel, padded with zeros to `texels` texels.
 pub(crate) fn channels(constant: &Constant, texels: usize) -> Vec<[f32; 4]> {
     let mut result: Vec<_> = constant.to_f32().chunks(4).map(padded).collect();
     result.resize(texels, [0.0; 4]);

@@ -35,7 +35,7 @@ impl Operator for Conv2d {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        input_rows(map, self)
+        input_rows(map, self, 1)
     }
 
     fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
@@ -66,9 +66,9 @@ pub(crate) fn properties(conv: &Conv2d, weights: ChannelWeights) -> Properties {
     Properties { attributes, weights: Some(weights), ..plain(ConstantOperands::AfterFirst) }
 }
 
-/// Returns the rows under the window of a convolution, depthwise or not.
-pub(crate) fn input_rows(map: &RowMap<'_>, conv: &Conv2d) -> Vec<Range<u32>> {
-    let taps = map.shape(1).map_or(1, |weights| weights.h);
+/// Returns the rows under the window of a convolution, depthwise or not, whose weights are operand `weights`.
+pub(crate) fn input_rows(map: &RowMap<'_>, conv: &Conv2d, weights: usize) -> Vec<Range<u32>> {
+    let taps = map.shape(weights).map_or(1, |weights| weights.h);
     map.window(taps, [conv.stride[0], conv.dilation[0], conv.padding.top])
 }
 

@@ -31,7 +31,7 @@ impl Operator for DepthwiseConv2d {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        conv::input_rows(map, &self.0)
+        conv::input_rows(map, &self.0, 1)
     }
 
     fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {

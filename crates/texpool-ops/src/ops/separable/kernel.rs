@@ -14,9 +14,12 @@ use crate::{
         wgsl::{shader_params, shared_constants},
     },
     ops::{
-        conv::weights::{ConvGeometry, WeightLayout},
+        conv::{
+            kernel as conv,
+            weights::{ConvGeometry, WeightLayout},
+        },
         depthwise::kernel::{self as depthwise, MAX_COLUMNS, MAX_ROW_PIXELS},
-        operator::{ConstantOperands, Kernels, Operator, Properties, around, category, pairs, plain},
+        operator::{Kernels, Operator, Properties, category},
         rows::RowMap,
         work::{CostClass, Work},
     },
@@ -30,17 +33,13 @@ impl Operator for SeparableConv2d {
     category!(undivided_weights);
 
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        let Conv2d { stride, dilation, padding, .. } = self.depthwise;
-        let attributes = [&pairs("stride", stride)[..], &pairs("dilation", dilation), &around(padding)].concat();
-        // Those of the pointwise convolution. Windows stay 32-bit floats, like biases.
+        // The weights of the pointwise convolution. Those of the depthwise one stay 32-bit floats, like biases.
         let weights = ChannelWeights { axis: 0, slice_texels: graph.shape(node.inputs[0]).slices() * 4 };
-        Properties { attributes, weights: Some(weights), ..plain(ConstantOperands::AfterFirst) }
+        conv::properties(&self.depthwise, weights)
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        let taps = map.shape(3).map_or(1, |window| window.h);
-        let Conv2d { stride, dilation, padding, .. } = self.depthwise;
-        map.window(taps, [stride[0], dilation[0], padding.top])
+        conv::input_rows(map, &self.depthwise, 3)
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
@@ -131,7 +130,7 @@ shader_params! {
     }
 }
 
-/// Upper limit on the rounds of the depthwise convolution's loops, half of what llvmpipe grants an invocation.
+/// Upper limit on the loop rounds of an invocation: half of the 65535 that llvmpipe allows.
 const MAX_ROUNDS: usize = 1 << 15;
 
 /// Returns whether the shader can hold the depthwise convolution of `x` with such a window.
