@@ -13,7 +13,10 @@ use texpool_compile::{
     compile, pareto_front,
 };
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, Memory, SharedPipelines};
-use texpool_ops::{graph::Graph, ops::work};
+use texpool_ops::{
+    graph::{Constant, Graph},
+    ops::work,
+};
 use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
 use crate::{
@@ -27,7 +30,9 @@ use crate::{
 const SMALL: f64 = 350.0;
 
 /// Size in millions of multiply-adds above which a network is run under fewer plans: each run takes seconds.
-const LARGE: f64 = 3_000.0;
+const LARGE: f64 = 2_000.0;
+/// Number of weights above which a network is run under fewer plans: each of them uploads all weights again.
+const MANY_WEIGHTS: usize = 20 << 20;
 
 /// Expected effect of tiling on a network.
 #[derive(Clone, Copy)]
@@ -93,6 +98,12 @@ fn multiply_adds(graph: &Graph) -> f64 {
     graph.nodes.iter().map(|node| work(graph, node).flops / 2e6).sum()
 }
 
+/// Returns whether a run of the network, or its preparation, takes seconds.
+fn is_large(graph: &Graph) -> bool {
+    let weights: usize = graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).map(Constant::len).sum();
+    multiply_adds(graph) > LARGE || weights > MANY_WEIGHTS
+}
+
 /// Result of a run.
 struct Ran {
     outputs: Vec<Vec<f32>>,
@@ -124,7 +135,7 @@ fn tiled(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     match options.format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
             let mut plans = chosen(&pareto_front(graph, options, &SearchControl::new()).unwrap());
-            if multiply_adds(graph) > LARGE && plans.len() > 2 {
+            if is_large(graph) && plans.len() > 2 {
                 // The knee and the smallest.
                 plans.drain(1..plans.len() - 1);
             }
@@ -158,7 +169,7 @@ fn streamed(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     let tiled = whole.map(|(_, format)| (Objective::Balanced, format)).into_iter();
     let all = whole
         .into_iter()
-        .skip(usize::from(multiply_adds(graph) > LARGE))
+        .skip(usize::from(is_large(graph)))
         .chain(tiled.filter(|_| multiply_adds(graph) < SMALL))
         .filter(|_| options.format != TexelFormat::Rgba16Float);
     let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
@@ -194,7 +205,7 @@ fn is_invariant(network: &Network) {
         let began = Instant::now();
         let others: &[Planner] = match format {
             TexelFormat::Rgba16Float => &[Planner::Best],
-            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint if multiply_adds(&graph) > LARGE => &[Planner::Best],
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint if is_large(&graph) => &[Planner::Best],
             TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => &[Planner::Optimum, Planner::Banks, Planner::Best],
         };
         let plans = |which: &str, search: &dyn Fn() -> Vec<CompiledModel>| {

@@ -340,13 +340,6 @@ fn densenet_121_is_read() {
 }
 
 #[test]
-fn retinaface_of_very_many_steps_is_read() {
-    let compiled = expected::compiled("retinaface", Objective::Smallest, Duration::from_secs(20));
-    assert!(compiled.schedule().steps.len() > 10_000, "{}", compiled.schedule().steps.len());
-    is_read(&compiled, &page(&compiled).html().unwrap());
-}
-
-#[test]
 fn u2_net_p_of_very_many_steps_is_read() {
     let compiled = expected::compiled("u2netp", Objective::Smallest, Duration::from_secs(20));
     assert!(compiled.schedule().steps.len() > 10_000, "{}", compiled.schedule().steps.len());
