@@ -79,7 +79,8 @@ class Models(unittest.TestCase):
         for name, (file, _, options) in MODELS.items():
             models = {"whole": CACHE / file, "interrupted": interrupted(CACHE / file, 7)}
             for kind, model in models.items():
-                for least in ("0", "200000"):
+                # A graph that is one partition is taken however small it is.
+                for least in ("200000",) if kind == "whole" else ("0", "200000"):
                     for given in [options, {}] if options else [{}]:
                         with self.subTest(name, kind=kind, least=least, given=given):
                             said = self.check_selection(model, name in FOLDED, min_operations=least, **given)
@@ -104,19 +105,24 @@ class Models(unittest.TestCase):
                 print(f"{name}: {every} nodes, made in {made:.1f} s, off by {worst:.3f} of what is allowed")
                 self.assertLessEqual(worst, 1)
 
-    def test_precision_and_budget_are_those_of_texpool(self) -> None:
-        file = CACHE / "mobilenet_v2.onnx"
+    def test_a_budget_is_kept(self) -> None:
+        file = CACHE / "light_squeezenet.onnx"
         cpu = on_cpu(file)
         feed = values(cpu)
-        wanted = cpu.run(None, feed)
         session, report = reported(file, budget="4MiB")
         planned = int(report[2].split(" bytes planned")[0].split()[-1])
         self.assertLessEqual(planned, 4 << 20)
-        self.assertLessEqual(off(session.run(None, feed), wanted), 1)
+        self.assertLessEqual(off(session.run(None, feed), cpu.run(None, feed)), 1)
+
+    def test_16_bits_are_less_precise(self) -> None:
+        file = CACHE / "mobilenet_v2.onnx"
+        cpu = on_cpu(file)
+        feed = values(cpu)
         session, _ = reported(file, precision="f16")
+        differences = off(session.run(None, feed), cpu.run(None, feed))
         # 16-bit floats have a precision of ten bits, about a thousandth.
-        self.assertLessEqual(off(session.run(None, feed), wanted), 5000)
-        self.assertGreater(off(session.run(None, feed), wanted), 1)
+        self.assertLessEqual(differences, 5000)
+        self.assertGreater(differences, 1)
 
 
 if __name__ == "__main__":
