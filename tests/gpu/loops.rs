@@ -279,7 +279,8 @@ fn loops_over_a_block_take_no_rounds() {
         let y = b.depthwise("y", conv, x, weights, None, Act::None).unwrap();
         b.finish(&[y]).unwrap()
     };
-    // As many slices as the kernel takes with a window of one row, four pixels and eight slices to a block.
+    // The largest number of slices that the kernel accepts, for a window of one row and blocks of four pixels and eight
+    // slices.
     let separable = |width: usize, out: usize| {
         let mut b = GraphBuilder::new("separable");
         let channels = 4 * ((1 << 15) / (3 + width + width + 2));

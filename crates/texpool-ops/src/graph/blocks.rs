@@ -81,7 +81,7 @@ pub enum LayerKind {
     OneSlice,
     /// Products over the channels of single pixels.
     Pointwise,
-    /// Like [`Pointwise`](Self::Pointwise), with so few texels in the result that large blocks leave most of a device
+    /// Like [`Pointwise`](Self::Pointwise), with few texels in the result: large blocks would leave most of a device
     /// idle.
     PointwiseSmall,
     /// Products over at least 384 channels.

@@ -231,7 +231,7 @@ proptest! {
 }
 
 proptest! {
-    // Each plan of so many buffers takes a hundred times as long as those above.
+    // Planning this many buffers takes a hundred times as long as the cases above.
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     /// With more buffers, every plan passes the checker, is reproducible, and needs no more than all buffers side by
