@@ -37,23 +37,32 @@ fn session(gpu: &Gpu, graph: &Graph, options: &CompileOptions) -> (Executor, u64
 
 #[test]
 fn everything_on_the_device_is_within_the_budget() {
-    for (file, bytes) in [("blaze_face_short_range.tflite", 1_250_000), ("face_landmark.tflite", 1_100_000)] {
-        let (graph, values) = loaded(file);
-        let whole = bits(&session(&open(), &graph, &CompileOptions::default()).0.run(&[&values]).unwrap());
-        // A fresh device, since the driver's memory count covers the whole device.
-        let gpu = open();
-        let options = CompileOptions { objective: Objective::Device(bytes), ..CompileOptions::default() };
-        let (mut session, reckoned) = session(&gpu, &graph, &options);
-        for _ in 0..2 {
-            assert_eq!(bits(&session.run(&[&values]).unwrap()), whole, "{file}, {bytes} bytes");
-        }
-        let memory = session.memory();
-        let peak = memory.peak.unwrap().allocated;
-        println!("{file}: {bytes} allowed, {reckoned} reckoned, {} planned, {peak} at most", memory.planned.sum());
-        assert!(memory.planned.sum() <= reckoned && reckoned <= bytes && peak <= bytes, "{file}: {memory:?}");
-        is_counted(file, peak, reckoned);
-        assert!(!session.compiled().schedule().streamed().is_empty(), "{file}: nothing was streamed");
+    is_within("blaze_face_short_range.tflite", 1_250_000);
+}
+
+#[test]
+fn everything_of_a_larger_network_is_within_the_budget() {
+    is_within("face_landmark.tflite", 1_100_000);
+}
+
+/// Asserts that a network stays within a number of bytes of the device, by the driver's count, with the bits that it has
+/// without a budget.
+fn is_within(file: &str, bytes: u64) {
+    let (graph, values) = loaded(file);
+    let whole = bits(&session(&open(), &graph, &CompileOptions::default()).0.run(&[&values]).unwrap());
+    // A fresh device, since the driver's memory count covers the whole device.
+    let gpu = open();
+    let options = CompileOptions { objective: Objective::Device(bytes), ..CompileOptions::default() };
+    let (mut session, reckoned) = session(&gpu, &graph, &options);
+    for _ in 0..2 {
+        assert_eq!(bits(&session.run(&[&values]).unwrap()), whole, "{file}, {bytes} bytes");
     }
+    let memory = session.memory();
+    let peak = memory.peak.unwrap().allocated;
+    println!("{file}: {bytes} allowed, {reckoned} reckoned, {} planned, {peak} at most", memory.planned.sum());
+    assert!(memory.planned.sum() <= reckoned && reckoned <= bytes && peak <= bytes, "{file}: {memory:?}");
+    is_counted(file, peak, reckoned);
+    assert!(!session.compiled().schedule().streamed().is_empty(), "{file}: nothing was streamed");
 }
 
 /// Bytes by which the reckoning may exceed the driver's count: 256 of alignment for each of some twenty allocations,
