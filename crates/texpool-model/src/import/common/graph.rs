@@ -1,7 +1,12 @@
 //! Adds tensors and nodes to the graph that are not in the file.
 
-use crate::import::error::Problem;
-use texpool_ops::graph::{Binary, Constant, Epilogue, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer};
+use crate::import::{
+    error::Problem,
+    meter::{Excess, Meter},
+};
+use texpool_ops::graph::{
+    Binary, Constant, Epilogue, Graph, IdVec, Node, Op, Shape, ShapeError, Tensor, TensorId, infer,
+};
 
 /// Bytes that the meter counts for a node or a tensor, in addition to its names and values. A round figure above the
 /// size of the structs and their short vectors.
@@ -10,6 +15,9 @@ pub(in crate::import) const NODE_BYTES: usize = 512;
 /// Number of characters that names of new tensors inherit. A long name in the file may become part of thousands of
 /// others.
 const STEM: usize = 128;
+
+/// Maximum number of given tensors that a message names.
+const MAX_SOURCES: usize = 4;
 
 /// Returns the prefix for the names of new tensors.
 pub(in crate::import) fn stem(name: &str) -> String {
@@ -65,4 +73,26 @@ pub(in crate::import) fn selected_parts<T>(
     mut node: impl FnMut(Binary, [&T; 2]) -> Result<T, Problem>,
 ) -> Result<[T; 2], Problem> {
     Ok([node(Binary::ZeroUnless, [condition, x])?, node(Binary::ZeroIf, [condition, y])?])
+}
+
+/// Returns the names of the given tensors that a tensor is computed from, for a message.
+pub(in crate::import) fn source_names(graph: &Graph, meter: &mut Meter, tensor: TensorId) -> Result<String, Excess> {
+    meter.work(graph.nodes.len() + graph.tensors.len())?;
+    let mut needed = IdVec::from_elem(false, &graph.tensors);
+    let mut is_given = IdVec::from_elem(true, &graph.tensors);
+    needed[tensor] = true;
+    for node in graph.nodes.iter().rev() {
+        is_given[node.output] = false;
+        if needed[node.output] {
+            node.inputs.iter().for_each(|&id| needed[id] = true);
+        }
+    }
+    let tensors = graph.tensors.iter().zip(needed.iter().zip(is_given.iter()));
+    let sources = tensors.filter(|(tensor, (needed, is_given))| **needed && **is_given && tensor.constant.is_none());
+    let mut names: Vec<String> = sources.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
+    if let Some(more @ 1..) = names.len().checked_sub(MAX_SOURCES) {
+        names.truncate(MAX_SOURCES);
+        names.push(format!("{more} more"));
+    }
+    Ok(names.join(", "))
 }

@@ -7,4 +7,5 @@ pub(super) mod finish;
 pub(super) mod graph;
 pub(super) mod recurrent;
 pub(super) mod refusals;
+pub(super) mod waves;
 pub(super) mod window;

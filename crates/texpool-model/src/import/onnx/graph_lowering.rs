@@ -9,15 +9,12 @@ use super::{
 };
 use crate::import::{
     FakeQuant,
-    common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
+    common::graph::{NODE_BYTES, inferred, push_node, push_tensor, source_names, stem},
     error::Problem,
     label::label,
     meter::Meter,
 };
-use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, MAX_ELEMENTS, Op, Shape, TensorId, Transpose};
-
-/// Maximum number of given tensors that a message names.
-const MAX_SOURCES: usize = 4;
+use texpool_ops::graph::{Concat, Epilogue, Graph, MAX_ELEMENTS, Op, Shape, TensorId, Transpose};
 
 /// The graph that is being built.
 #[derive(Debug)]
@@ -288,25 +285,7 @@ impl GraphLowering {
 
     /// Returns the names of the given tensors that a tensor is computed from, for a message.
     pub(super) fn source_names(&mut self, tensor: TensorId) -> Result<String, Problem> {
-        self.meter.work(self.graph.nodes.len() + self.graph.tensors.len())?;
-        let mut needed = IdVec::from_elem(false, &self.graph.tensors);
-        let mut is_given = IdVec::from_elem(true, &self.graph.tensors);
-        needed[tensor] = true;
-        for node in self.graph.nodes.iter().rev() {
-            is_given[node.output] = false;
-            if needed[node.output] {
-                node.inputs.iter().for_each(|&id| needed[id] = true);
-            }
-        }
-        let tensors = self.graph.tensors.iter().zip(needed.iter().zip(is_given.iter()));
-        let sources =
-            tensors.filter(|(tensor, (needed, is_given))| **needed && **is_given && tensor.constant.is_none());
-        let mut names: Vec<String> = sources.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
-        if let Some(more @ 1..) = names.len().checked_sub(MAX_SOURCES) {
-            names.truncate(MAX_SOURCES);
-            names.push(format!("{more} more"));
-        }
-        Ok(names.join(", "))
+        Ok(source_names(&self.graph, &mut self.meter, tensor)?)
     }
 
     /// Adds a transpose.

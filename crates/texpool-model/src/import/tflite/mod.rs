@@ -14,6 +14,7 @@ mod outline;
 mod reader;
 mod schema;
 mod sparse;
+mod spectra;
 mod tensors;
 mod variables;
 
@@ -43,6 +44,7 @@ use opcode::Kind;
 use operator_lowering::{OperatorLowering, SubgraphLowering};
 use reader::{Schema, Table};
 use schema::{Model, Operator, OperatorCode, SubGraph};
+use spectra::Spectra;
 use tensors::{FileTensor, tensor_id, tensors};
 use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Tensor, TensorId};
 use texpool_plan::printable;
@@ -232,6 +234,7 @@ fn begun<'a>(
         fake_quant: reading.fake_quant,
         is_resized,
         variables: Variables::new(model, operators),
+        spectra: Spectra::default(),
         model: *model,
         lower,
         called: HashSet::new(),

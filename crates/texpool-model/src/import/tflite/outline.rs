@@ -103,6 +103,8 @@ fn verdict(
 ) -> Verdict {
     let mut new_nodes = lowering.graph.nodes.iter().skip(before).peekable();
     let mut operands = lowered.operator.inputs().unwrap_or_default().into_iter();
+    let is_spectrum = |id: i32| lowering.id(id).is_some_and(|id| lowering.spectra.get(id).is_some());
+    let is_spectrum = lowered.operator.outputs().unwrap_or_default().into_iter().any(is_spectrum);
     let is_variable = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].is_variable());
     match &lowered.outcome {
         Err(problem) => Verdict::Refused(refusals.refusal(problem)),
@@ -119,7 +121,8 @@ fn verdict(
             let reason = "its state is a variable, which the runtime keeps from run to run";
             Verdict::Refused(refusals.refusal(&Problem::new(reason, VARIABLES)))
         }
-        Ok(()) if new_nodes.peek().is_none() => Verdict::Known,
+        // The parts of a spectrum are computed where they are read.
+        Ok(()) if new_nodes.peek().is_none() && !is_spectrum => Verdict::Known,
         Ok(()) if new_nodes.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
             Verdict::Passed
         }

@@ -55,6 +55,7 @@ const INT32: i8 = 2;
 const UINT8: i8 = 3;
 const INT64: i8 = 4;
 const BOOL: i8 = 6;
+const COMPLEX64: i8 = 8;
 const INT8: i8 = 9;
 
 /// Returns the tensor with a number in the file, if it exists.
@@ -172,10 +173,12 @@ impl<'a> FileTensor<'a> {
         self.signature.iter().flatten().any(|&extent| extent < 0)
     }
 
-    /// Returns whether extents differ from the stated ones at most where the file leaves them open.
-    pub(super) fn may_have(&self, dims: &[usize]) -> bool {
+    /// Returns whether extents differ from the stated ones at most where the file leaves them open. If the caller bound
+    /// extents, any may differ of a tensor for which the file does not say which are open.
+    pub(super) fn may_have(&self, dims: &[usize], bound: bool) -> bool {
         let Some(stated) = self.stated().filter(|stated| stated.len() == dims.len()) else { return false };
-        let fits = |(axis, (&stated, &extent))| stated == extent || self.signature.is_none() || self.is_open(axis);
+        let fits =
+            |(axis, (&stated, &extent))| stated == extent || bound && self.signature.is_none() || self.is_open(axis);
         stated.iter().zip(dims).enumerate().all(fits)
     }
 
@@ -215,6 +218,21 @@ impl<'a> FileTensor<'a> {
     /// Returns whether the elements are 32-bit floats.
     pub(super) const fn is_float(&self) -> bool {
         self.dtype == FLOAT32
+    }
+
+    /// Returns whether the elements are complex.
+    pub(super) const fn is_complex(&self) -> bool {
+        self.dtype == COMPLEX64
+    }
+
+    /// Fails unless the elements are complex.
+    pub(super) fn complex(&self) -> Result<(), Problem> {
+        self.extents()?;
+        let (name, spelled) = (&self.name, type_name(self.dtype));
+        match self.is_complex() {
+            true => Ok(()),
+            false => Err(Problem::malformed(format!("tensor `{name}` is {spelled}, must be COMPLEX64"))),
+        }
     }
 
     /// Returns whether the elements are truth values.
@@ -311,6 +329,14 @@ impl<'a> FileTensor<'a> {
             return Problem::new(
                 format!("tensor `{name}` is quantised ({spelled})"),
                 "convert the model without quantisation, to 8 bits, or with float16 weights only",
+            );
+        }
+        if dtype == COMPLEX64 {
+            return Problem::new(
+                format!(
+                    "tensor `{name}` is complex ({spelled}), and only the result of RFFT2D for some operators may be"
+                ),
+                "read it by REAL, IMAG or COMPLEX_ABS, and compute with what they give",
             );
         }
         Problem::new(format!("tensor `{name}` is {spelled}"), "convert the model to compute in 32-bit floats")

@@ -1,12 +1,13 @@
-//! Lowers discrete Fourier transforms, and computes the windows for their frames. Transforms are products with a matrix
-//! of sines and cosines. A transform of n values takes n times n products, which a GPU does faster than the many small
-//! steps of a fast transform as long as n is a few thousand.
+//! Lowers discrete Fourier transforms, and computes the windows for their frames.
 
 use std::f64::consts::TAU;
 
 use super::{align::placed_as, concat::joined, matmul::product, shapes::reshaped, slice::take};
 use crate::import::{
-    common::axes::{AxisRange, axis},
+    common::{
+        axes::{AxisRange, axis},
+        waves::Transform,
+    },
     error::Problem,
     onnx::{
         array::Array,
@@ -28,32 +29,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("HammingWindow", 17, Numbers, "none", Any, window).limits("its size must be known").fold(window),
     OnnxOpEntry::new("BlackmanWindow", 17, Numbers, "none", Any, window).limits("its size must be known").fold(window),
 ];
-
-/// A transform of `points` values to some of its `bins`.
-#[derive(Clone, Copy)]
-struct Transform {
-    points: usize,
-    bins: usize,
-    inverse: bool,
-}
-
-impl Transform {
-    fn new(points: usize, one_sided: bool, inverse: bool) -> Self {
-        Self { points, bins: if one_sided { points / 2 + 1 } else { points }, inverse }
-    }
-
-    /// Returns the factors of one value in one bin: row `from` is the real or imaginary part of the value, column `to`
-    /// that of the bin.
-    fn factors(self, value: usize, bin: usize) -> [[f64; 2]; 2] {
-        // Reduced as whole numbers first, so that large products lose no digits.
-        let turns = (value as u128 * bin as u128 % self.points as u128) as f64 / self.points as f64;
-        let (sin, cos) = (TAU * turns).sin_cos();
-        match self.inverse {
-            false => [[cos, -sin], [sin, cos]],
-            true => [[cos, sin], [-sin, cos]].map(|row| row.map(|factor| factor / self.points as f64)),
-        }
-    }
-}
 
 /// Returns the number of parts of each value: 1 if values are real, 2 if they are complex.
 fn parts(dims: &[usize]) -> Result<usize, Problem> {

@@ -40,7 +40,6 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("DEQUANTIZE", LikeOnnx("DequantizeLinear"), same),
     TfLiteOpEntry::new("QUANTIZE", LikeOnnx("QuantizeLinear"), same),
     TfLiteOpEntry::new("RESHAPE", LikeOnnx("Reshape"), reshape),
-    TfLiteOpEntry::new("SHAPE", LikeOnnx("Shape"), shape),
     TfLiteOpEntry::new("SQUEEZE", LikeOnnx("Squeeze"), squeeze),
     TfLiteOpEntry::new("EXPAND_DIMS", LikeOnnx("Unsqueeze"), expand_dims),
     TfLiteOpEntry::new("TRANSPOSE", LikeOnnx("Transpose"), transpose),
@@ -189,7 +188,12 @@ fn broadcast_to(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     repeat(ctx, x, &dims, &times)
 }
 
-fn repeat(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, dims: &[usize], times: &[usize]) -> Result<(), Problem> {
+pub(super) fn repeat(
+    ctx: &mut OperatorLowering<'_, '_>,
+    x: TensorId,
+    dims: &[usize],
+    times: &[usize],
+) -> Result<(), Problem> {
     ctx.gives(&repeated(dims, times))?;
     let folded = fold(dims, |axis| (times[axis] > 1).then_some(axis), |axis| times[axis] == 1)?;
     let mut shape = folded.extents;
@@ -203,7 +207,7 @@ fn repeat(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, dims: &[usize], times
 /// Inserts an axis of one element.
 fn expand_dims(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
-    let x = ctx.operand(0)?;
+    let x = ctx.operand_of_any_type(0)?;
     let mut dims = ctx.dims(x).to_vec();
     let at = axis(ctx.integer(1, "axis")?, dims.len() + 1)?;
     dims.insert(at, 1);
@@ -214,14 +218,14 @@ fn expand_dims(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 /// The new shape is an operand or else an option. One extent may be -1.
 fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 2)?;
-    let x = ctx.operand(0)?;
+    let x = ctx.operand_of_any_type(0)?;
     let new_extents: Option<Vec<i64>> = if ctx.has(1) {
         Some(ctx.integers(1, "new extents")?)
     } else {
         let options = ctx.options::<ReshapeOptions<'static>>()?;
         options.new_shape().map(|shape| shape.into_iter().map(i64::from).collect())
     };
-    if let Some(extents) = new_extents.as_ref().filter(|_| ctx.is_resized()) {
+    if let Some(extents) = new_extents.as_ref().filter(|_| ctx.may_differ()) {
         let dims = resolved(extents, ctx.shape(x).len());
         ctx.gives(&dims.ok_or_else(|| {
             Problem::malformed(format!("{:?} and {extents:?} are not the same elements", ctx.dims(x)))
@@ -255,19 +259,10 @@ fn resolved(extents: &[i64], elements: usize) -> Option<Vec<usize>> {
     fits.then(|| extents.iter().map(|&extent| usize::try_from(extent).unwrap_or(rest)).collect())
 }
 
-/// Turns the operand's extents, which every file states, into a constant.
-fn shape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
-    ctx.operands(1, 1)?;
-    let x = ctx.measured(0)?;
-    let dims = ctx.dims(x).iter().map(|&extent| i32::try_from(extent));
-    let dims = dims.collect::<Result<Vec<_>, _>>().map_err(|_| Problem::limit("an extent is no integer of 32 bits"))?;
-    ctx.give_integers(&dims)
-}
-
 fn squeeze(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<SqueezeOptions<'static>>()?;
-    let x = ctx.operand(0)?;
+    let x = ctx.operand_of_any_type(0)?;
     let dims = ctx.dims(x);
     let named = options.squeeze_dims().unwrap_or_default();
     let named = named.into_iter().map(|index| axis(i64::from(index), dims.len())).collect::<Result<Vec<_>, _>>()?;

@@ -6,7 +6,9 @@ mod activation;
 mod axes;
 mod boxes;
 mod branch;
+mod constants;
 mod conv;
+mod fourier;
 mod layout;
 mod line;
 mod lookup;
@@ -24,14 +26,16 @@ use super::{
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 11] = [
+static OPERATORS: [&[TfLiteOpEntry]; 13] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
     layout::OPERATORS,
+    constants::OPERATORS,
     slice::OPERATORS,
     lookup::OPERATORS,
     space::OPERATORS,
+    fourier::OPERATORS,
     recurrent::OPERATORS,
     variable::OPERATORS,
     branch::OPERATORS,
@@ -54,7 +58,7 @@ pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Resul
     }
     let first = ctx.node_count();
     (entry.lower)(ctx)?;
-    ctx.fold_lists(first)?;
+    ctx.fold(first)?;
     ctx.mark_integers(first);
     Ok(())
 }

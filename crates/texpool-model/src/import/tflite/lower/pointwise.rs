@@ -1,6 +1,6 @@
 //! Lowers elementwise operators, reductions, softmax and log-softmax.
 
-use super::{activation::activation, axes::fold};
+use super::{activation::activation, axes::fold, fourier::real};
 use crate::import::{
     common::{axes::axis, extents, graph::selected_parts},
     error::Problem,
@@ -239,9 +239,13 @@ fn reduce_over(
     ctx.emit_as(Op::Reduce(Reduce { kind, axes }), &[x], Act::None, shape.into())
 }
 
-/// Converts to whole numbers, truth values or 16 bits, unless the operand already has them.
+/// Converts to whole numbers, truth values or 16 bits, unless the operand already has them. Of a complex operand the
+/// real part remains.
 fn cast(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
+    if ctx.is_complex(0)? {
+        return real(ctx);
+    }
     let x = ctx.operand(0)?;
     match ctx.gives_integers() {
         [_, true] => unary(ctx, Unary::NotZero),

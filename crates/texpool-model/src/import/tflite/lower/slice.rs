@@ -1,9 +1,9 @@
 //! Lowers operators that select parts of a tensor: STRIDED_SLICE with its five masks, negative indices and strides,
-//! and operators that split a tensor into consecutive parts.
+//! REVERSE_V2, and operators that split a tensor into consecutive parts.
 
 use super::axes::fold;
 use crate::import::{
-    common::axes::{AxisRange, axis, clamped},
+    common::axes::{AxisRange, axis, clamped, named_axes},
     error::Problem,
     tflite::{
         op_registry::{Described::LikeOnnx, TfLiteOpEntry},
@@ -16,6 +16,7 @@ use texpool_ops::graph::{Act, Op, StridedSlice, TensorId};
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("STRIDED_SLICE", LikeOnnx("Slice"), strided_slice),
     TfLiteOpEntry::new("SLICE", LikeOnnx("Slice"), slice),
+    TfLiteOpEntry::new("REVERSE_V2", LikeOnnx("Slice"), reverse),
     TfLiteOpEntry::new("SPLIT", LikeOnnx("Split"), split).several_results(),
     TfLiteOpEntry::new("SPLIT_V", LikeOnnx("Split"), split_v).several_results(),
     TfLiteOpEntry::new("UNPACK", LikeOnnx("Split"), unpack).several_results(),
@@ -73,6 +74,21 @@ fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         }
     }
     ctx.gives(&ranges.iter().map(|range| range.count).collect::<Vec<_>>())?;
+    take(ctx, x, &ranges)
+}
+
+/// Reverses the listed axes.
+fn reverse(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let x = ctx.operand(0)?;
+    let dims = ctx.dims(x).to_vec();
+    let reversed = named_axes(&ctx.integers(1, "axes")?, dims.len())?;
+    let range = |(axis, &extent): (usize, &usize)| match reversed.contains(&axis) && extent > 1 {
+        true => AxisRange { begin: extent - 1, stride: -1, count: extent },
+        false => AxisRange::whole(extent),
+    };
+    let ranges: Vec<AxisRange> = dims.iter().enumerate().map(range).collect();
+    ctx.gives(&dims)?;
     take(ctx, x, &ranges)
 }
 

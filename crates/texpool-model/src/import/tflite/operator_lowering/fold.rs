@@ -1,0 +1,95 @@
+//! Folds nodes that compute from constants alone. Converters leave the arithmetic of extents in the file, and that of
+//! the indices of frames.
+
+use super::OperatorLowering;
+use crate::import::{common::graph::NODE_BYTES, error::Problem, tflite::tensors::MAX_RANK};
+use texpool_ops::{
+    graph::{Constant, IdVec, Node, Op, TensorId},
+    ops::{self, reference},
+};
+
+/// Upper end of the range in which floats hold all whole numbers.
+const MOST_EXACT: f32 = (1 << f32::MANTISSA_DIGITS) as f32;
+
+/// Elements of lists that are always folded: two numbers for each axis.
+const SHORT: usize = 2 * MAX_RANK;
+
+impl OperatorLowering<'_, '_> {
+    /// Turns the results of the graph's nodes from `first` on into constants, if these nodes compute them from
+    /// constants: short lists, whole numbers, and any constants in another shape. Others are computed in a run, so that
+    /// a file cannot have weights of any size computed on import.
+    pub(in crate::import::tflite) fn fold(&mut self, first: usize) -> Result<(), Problem> {
+        let nodes: Vec<Node> = self.lowering.graph.nodes.iter().skip(first).cloned().collect();
+        let results: Vec<TensorId> = nodes.iter().map(|node| node.output).collect();
+        let (graph, stated) = (&self.lowering.graph, &self.lowering.tensors);
+        let has_value = |id: TensorId| graph.is_constant(id) || stated.get(id).is_some_and(|t| t.has_values());
+        let mut read = nodes.iter().flat_map(|node| &node.inputs);
+        let is_known = read.all(|id| graph.is_constant(*id) || results.contains(id));
+        // A tensor that has a value already is reported when the graph is checked.
+        if nodes.is_empty() || !is_known || results.iter().any(|&id| has_value(id)) {
+            return Ok(());
+        }
+        let moved = |node: &Node| matches!(node.op, Op::Reshape) && node.epilogue.is_empty();
+        if nodes.iter().all(moved) {
+            for node in &nodes {
+                let constant = self.shared(node.inputs[0])?;
+                self.lowering.graph.tensors[node.output].constant = constant;
+            }
+            self.lowering.graph.nodes.truncate(first);
+            return Ok(());
+        }
+        if self.is_worth_folding(&nodes)? { self.evaluate(first, &nodes) } else { Ok(()) }
+    }
+
+    /// Returns whether the results are short, or whole numbers that take a small part of what the import may take.
+    /// Charges the work.
+    fn is_worth_folding(&mut self, nodes: &[Node]) -> Result<bool, Problem> {
+        let graph = &self.lowering.graph;
+        let length = |id: &TensorId| graph.shape(*id).len();
+        let lengths: Vec<usize> =
+            nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output])).map(length).collect();
+        let elements = lengths.iter().fold(0usize, |sum, length| sum.saturating_add(*length));
+        let operations = usize::try_from(ops::operations(graph, nodes)).unwrap_or(usize::MAX);
+        let steps = elements.saturating_mul(8).saturating_add(operations).saturating_add(graph.tensors.len());
+        let is_short = lengths.iter().all(|&length| length <= SHORT);
+        let is_whole = self.outputs.iter().all(|&id| self.is_integer(id));
+        let bytes = elements.saturating_mul(2 * size_of::<f32>());
+        if !is_short && !(is_whole && self.lowering.meter.spares(bytes, steps)) {
+            return Ok(false);
+        }
+        self.lowering.meter.work(steps)?;
+        Ok(true)
+    }
+
+    fn evaluate(&mut self, first: usize, nodes: &[Node]) -> Result<(), Problem> {
+        let before = self.lowering.meter.used_bytes();
+        let length = |id: &TensorId| self.lowering.graph.shape(*id).len();
+        let elements =
+            nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output])).map(length).sum::<usize>();
+        self.lowering.meter.memory(elements.saturating_mul(2 * size_of::<f32>()))?;
+        let mut values = IdVec::from_elem(None, &self.lowering.graph.tensors);
+        for node in nodes {
+            let Ok(result) = reference::node(&self.lowering.graph, node, &values) else { return Ok(()) };
+            values[node.output] = Some(result);
+        }
+        let is_exact = |value: &f32| value.fract() == 0.0 && value.abs() <= MOST_EXACT;
+        let mut constants = Vec::with_capacity(self.outputs.len());
+        for &id in &self.outputs {
+            // A result without elements has no node.
+            let Some(list) = &values[id] else { continue };
+            let constant = match self.is_integer(id) {
+                true if !list.iter().all(is_exact) => return Ok(()),
+                true => Constant::from_i32(&list.iter().map(|&value| value as i32).collect::<Vec<_>>()),
+                false => Constant::from_f32(list),
+            };
+            constants.push((id, constant));
+        }
+        let kept = constants.iter().map(|(_, constant)| NODE_BYTES.saturating_add(constant.bytes.len())).sum();
+        self.lowering.meter.keep(before, kept);
+        self.lowering.graph.nodes.truncate(first);
+        for (id, constant) in constants {
+            self.lowering.graph.tensors[id].constant = Some(constant);
+        }
+        Ok(())
+    }
+}
