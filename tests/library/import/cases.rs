@@ -6,7 +6,7 @@ use texpool_model::import::supported;
 use texpool_ops::ops::reference;
 
 use super::{
-    boxes, branches, import,
+    boxes, branches, fourier, import,
     one::{BOOL, K, N, S, T, X, near, one, results},
     recurrent, variables,
 };
@@ -135,6 +135,7 @@ const CASES: &[Case] = &[
     ("BROADCAST_TO", |c| one(c, &[X(&[2], TWO), N(&[2, 2])], None, &[2, 2]), &[1.0, 2.0, 1.0, 2.0]),
     ("CAST", |c| results(c, &[X(&[2], &[-1.5, 2.5])], None, &[(I32, &[2])]).unwrap().remove(0), &[-1.0, 2.0]),
     ("CEIL", unary, &[-1.0, 1.0, 2.0, 3.0]),
+    ("COMPLEX_ABS", fourier::of_four, &[15.0, 6.708_204, 5.0]),
     ("CONCATENATION", |c| one(c, &[X(&[1], &[3.0]), X(&[2], TWO)], numbers(10, &[0]), &[3]), &[3.0, 1.0, 2.0]),
     ("CONV_2D", |c| one(c, &[X(&[1, 1, 1, 2], TWO), K(&[1, 1, 1, 2], &SIX[3..5])], conv(1, 1, 1, 0), &[1; 4]), &[11.0]),
     ("COS", unary, &[0.070_737, 0.877_583, -0.416_147, -0.801_144]),
@@ -162,6 +163,7 @@ const CASES: &[Case] = &[
     ("EQUAL", truth, &[0.0, 1.0, 0.0]),
     ("EXP", unary, &[0.223_13, 1.648_721, 7.389_056, 12.182_494]),
     ("EXPAND_DIMS", |c| one(c, &[X(&[2], TWO), S(0)], None, &[1, 2]), TWO),
+    ("FILL", |c| one(c, &[N(&[2, 1]), X(&[], &[3.0])], None, &[2, 1]), &[3.0, 3.0]),
     ("FLOOR", unary, &[-2.0, 0.0, 2.0, 2.0]),
     ("FLOOR_DIV", binary, &[-4.0, 3.0]),
     ("FLOOR_MOD", binary, &[1.0, 1.0]),
@@ -171,6 +173,7 @@ const CASES: &[Case] = &[
     ("GREATER", truth, &[0.0, 0.0, 1.0]),
     ("GREATER_EQUAL", truth, &[0.0, 1.0, 1.0]),
     ("HARD_SWISH", unary, &[-0.375, 0.291_667, 1.666_667, 2.291_667]),
+    ("IMAG", fourier::of_four, &[0.0, 6.0, 0.0]),
     ("L2_NORMALIZATION", |c| one(c, &[X(&[1, 2], &SIX[3..5])], flags(12, &[0]), &[1, 2]), &[0.6, 0.8]),
     ("LEAKY_RELU", |c| unary_with(c, Some((75, Table(vec![(4, Field::F32(0.5))])))), &[-0.75, 0.5, 2.0, 2.5]),
     ("LESS", truth, &[1.0, 0.0, 0.0]),
@@ -208,6 +211,8 @@ const CASES: &[Case] = &[
     ("POW", binary, &[49.0, 49.0]),
     ("PRELU", |c| one(c, &[X(&[1, 2], &[-1.0, -2.0]), K(&[2], &SIX[3..5])], None, &[1, 2]), &[-3.0, -8.0]),
     ("QUANTIZE", through_8_bits, TWO),
+    ("RANGE", |c| results(c, &[S(1), S(6), S(2)], None, &[(I32, &[3])]).unwrap().remove(0), &[1.0, 3.0, 5.0]),
+    ("REAL", fourier::of_four, &[15.0, -3.0, -5.0]),
     ("REDUCE_ALL", reduce_truths, &[0.0, 1.0]),
     ("REDUCE_ANY", reduce_truths, &[1.0, 1.0]),
     ("REDUCE_MAX", reduce, &[2.0, 5.0]),
@@ -220,6 +225,8 @@ const CASES: &[Case] = &[
     ("RESHAPE", |c| one(c, &[X(&[2], TWO), N(&[2, 1])], None, &[2, 1]), TWO),
     ("RESIZE_BILINEAR", |c| resize(c, 15), &[1.0, 1.5, 2.0, 2.0]),
     ("RESIZE_NEAREST_NEIGHBOR", |c| resize(c, 74), &[1.0, 1.0, 2.0, 2.0]),
+    ("REVERSE_V2", |c| one(c, &[X(&[3], &SIX[..3]), N(&[0])], None, &[3]), &[2.0, 1.0, 0.0]),
+    ("RFFT2D", |_| fourier::of_four(135), &[15.0, 6.708_204, 5.0]),
     ("ROUND", unary, &[-2.0, 0.0, 2.0, 2.0]),
     ("RSQRT", of_positive, &[2.0, 1.0, 0.5, 0.333_333]),
     ("SELECT", select, &[4.0, 2.0]),

@@ -11,10 +11,11 @@ use crate::support::{
 };
 
 const BOOL: i8 = 6;
+const COMPLEX: i8 = 8;
 
 /// Names of the files, and their lines.
 #[rustfmt::skip]
-const LINES: [(&str, &str); 44] = [
+const LINES: [(&str, &str); 47] = [
     ("conv", "CONV_2D/3 x:1,7,7,2 w=4,3,3,2 b=4 -> y:1,4,4,4 options=1 b4=0 i6=2 i8=2 b10=1 i12=1 i14=1"),
     ("conv_dilated", "CONV_2D/3 x:1,7,7,4 w=4,3,3,2 b=4 -> y:1,3,3,4 options=1 b4=1 i6=1 i8=1 b10=3 i12=2 i14=2"),
     ("depthwise", "DEPTHWISE_CONV_2D/4 x:1,5,5,2 w=1,3,3,4 b=4 -> y:1,5,5,4 options=2 b4=0 i6=1 i8=1 i10=2 b12=1 i14=1 i16=1"),
@@ -56,6 +57,9 @@ const LINES: [(&str, &str); 44] = [
     ("cast", "CAST/53 x:2,3~i32 -> a:2,3;CAST/53 a -> y:2,3~bool"),
     ("integers", "ADD/0 x:4~i32 n!1,2,3,4 -> a:4~i32 options=11 b4=0;DIV/42 a n -> y:4~i64 options=29"),
     ("five", "RELU/19 x:2,2,1,3,2 -> y:2,2,1,3,2"),
+    ("reverse", "REVERSE_V2/105 x:2,3,4 a!0,-1 -> y:2,3,4"),
+    ("frames", "RANGE/96 a!!0 b!!3 c!!1 -> r:3~i32;FILL/94 d!3 v!!2 -> f:3~i32;ADD/0 r f -> i:3~i32;GATHER/36 x:2,8 i -> y:2,3 options=23 i4=1"),
+    ("spectrum", "RFFT2D/131 x:2,3,8 n!2,6 -> s:2,2,4~c64;RESHAPE/22 s e!4,4 -> t:4,4~c64;COMPLEX_ABS/135 t -> y:4,4;IMAG/133 t -> y1:4,4"),
     ("custom", "custom/Convolution2DTransposeBias x:1,4,5,2 w=3,4,4,2 b=3 -> y:1,10,9,3"),
     ("hostile_unknown", "LSTM/16 x:1,4 -> y:1,4"),
     ("hostile_cycle", "RELU/19 b:2 -> a:2;RELU/19 a -> b;RELU/19 b -> y:2"),
@@ -105,6 +109,7 @@ fn kind(name: &str) -> i8 {
         "i32" => I32,
         "i64" => I64,
         "bool" => BOOL,
+        "c64" => COMPLEX,
         other => unreachable!("no type {other}"),
     }
 }

@@ -4,12 +4,12 @@
 use super::OperatorLowering;
 use crate::import::{common::graph::NODE_BYTES, error::Problem, tflite::tensors::MAX_RANK};
 use texpool_ops::{
-    graph::{Constant, IdVec, Node, Op, TensorId},
+    graph::{Binary, Constant, IdVec, Node, Op, TensorId},
     ops::{self, reference},
 };
 
-/// Upper end of the range in which floats hold all whole numbers.
-const MOST_EXACT: f32 = (1 << f32::MANTISSA_DIGITS) as f32;
+/// Whole numbers below this are exact in floats. It is left out, because sums above it may be rounded to it.
+const LIMIT: u32 = 1 << f32::MANTISSA_DIGITS;
 
 /// Elements of lists that are always folded: two numbers for each axis.
 const SHORT: usize = 2 * MAX_RANK;
@@ -72,13 +72,18 @@ impl OperatorLowering<'_, '_> {
             let Ok(result) = reference::node(&self.lowering.graph, node, &values) else { return Ok(()) };
             values[node.output] = Some(result);
         }
-        let is_exact = |value: &f32| value.fract() == 0.0 && value.abs() <= MOST_EXACT;
+        let is_exact = |value: &f32| value.fract() == 0.0 && value.abs() < LIMIT as f32;
+        if self.outputs.iter().any(|&id| self.is_integer(id)) {
+            let mut results = nodes.iter().filter_map(|node| values[node.output].as_ref());
+            if !results.all(|list| list.iter().all(is_exact)) || !nodes.iter().all(|node| self.reads_exactly(node)) {
+                return Ok(());
+            }
+        }
         let mut constants = Vec::with_capacity(self.outputs.len());
         for &id in &self.outputs {
             // A result without elements has no node.
             let Some(list) = &values[id] else { continue };
             let constant = match self.is_integer(id) {
-                true if !list.iter().all(is_exact) => return Ok(()),
                 true => Constant::from_i32(&list.iter().map(|&value| value as i32).collect::<Vec<_>>()),
                 false => Constant::from_f32(list),
             };
@@ -91,5 +96,16 @@ impl OperatorLowering<'_, '_> {
             self.lowering.graph.tensors[id].constant = Some(constant);
         }
         Ok(())
+    }
+
+    /// Returns whether floats hold the whole numbers that a node reads. Others are rounded to greater ones, which changes
+    /// no result below the limit if the node only selects.
+    fn reads_exactly(&self, node: &Node) -> bool {
+        let selects = node.op.moves_only() || matches!(node.op, Op::Binary(Binary::Minimum | Binary::Maximum));
+        let is_exact = |constant: &Constant| {
+            constant.to_i64().is_none_or(|list| list.iter().all(|value| value.unsigned_abs() < LIMIT.into()))
+        };
+        let constants = node.inputs.iter().filter_map(|&id| self.lowering.graph.tensors[id].constant.as_ref());
+        selects || constants.into_iter().all(is_exact)
     }
 }
