@@ -114,6 +114,36 @@ fn only_parts_that_are_read_are_computed() {
     assert_eq!((layers(&[REAL]), layers(&[COMPLEX_ABS]), layers(&[REAL, COMPLEX_ABS, IMAG])), (1, 2, 2));
 }
 
+/// A constant of which a part is left out, with parts that are folded where they are read.
+#[test]
+fn a_constant_is_transformed() {
+    for points in [4, 8] {
+        let mut m = Model::new();
+        let (x, k) = (m.floats("x", &[1, points / 2 + 1]), m.weights("k", &[1, 8]));
+        let (n, spectrum) = (m.ints("n", &[1, points]), m.tensor("spectrum", &[1, points / 2 + 1], COMPLEX));
+        m.op(RFFT2D, &[k, n], spectrum, None);
+        let parts = [REAL, COMPLEX_ABS, REAL].map(|code| {
+            let part = m.floats("part", &[1, points / 2 + 1]);
+            m.op(code, &[spectrum], part, None);
+            part
+        });
+        let mut sum = x;
+        for part in parts {
+            let next = m.floats("sum", &[1, points / 2 + 1]);
+            m.op(0, &[sum, part], next, flags(11, &[0]));
+            sum = next;
+        }
+        let graph = import(m.bytes(&[x], &[sum])).unwrap();
+        let signal: Vec<f32> = (1..=8).map(|i| i as f32 / 2.0).collect();
+        let points = points as usize;
+        let expected: Vec<f64> = (0..=points / 2)
+            .map(|v| bin(&signal, [1, 8], [1, points], [0, v]))
+            .map(|[re, im]| re + re.hypot(im) + re)
+            .collect();
+        assert_near(&reference::outputs(&graph, &[vec![0.0; points / 2 + 1]]).unwrap()[0], &expected);
+    }
+}
+
 /// As converters write the transform of a signal's frames: an axis of one is added before and removed after it.
 #[test]
 fn a_complex_tensor_may_change_its_shape() {
@@ -197,6 +227,17 @@ fn transforms_that_make_no_sense_are_refused() {
     let text = import(m.bytes(&[x, n], &[y])).unwrap_err().to_string();
     assert!(text.contains("its numbers of points `n` are computed at run time"), "{text}");
     assert!(text.contains("no RFFT2D gives its complex operand `z`"), "{text}");
+}
+
+#[test]
+fn a_complex_tensor_has_one_value() {
+    let (mut m, [x, spectrum], dims) = transform(&[], [1, 4], [1, 4]);
+    let (n, y) = (m.ints("n", &[1, 4]), m.floats("y", &dims));
+    m.op(RFFT2D, &[x, n], spectrum, None);
+    m.op(43, &[spectrum], spectrum, None);
+    m.op(REAL, &[spectrum], y, None);
+    let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+    assert!(text.starts_with("2 of") && text.contains("its result `spectrum` has a value already"), "{text}");
 }
 
 /// A small file cannot ask for a large matrix.

@@ -14,7 +14,7 @@ use crate::import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict};
 const DYNAMIC: [&str; 6] = ["WHERE", "UNIQUE", "IF", "WHILE", "VAR_HANDLE", "READ_VARIABLE"];
 
 /// Operators that read extents, axes or paddings from operands after the first.
-const DYNAMIC_BY_LATER_OPERANDS: [&str; 25] = [
+const DYNAMIC_BY_LATER_OPERANDS: [&str; 26] = [
     "RESHAPE",
     "RESIZE_BILINEAR",
     "PAD",
@@ -40,6 +40,7 @@ const DYNAMIC_BY_LATER_OPERANDS: [&str; 25] = [
     "NON_MAX_SUPPRESSION_V5",
     "BROADCAST_TO",
     "REDUCE_ALL",
+    "RFFT2D",
 ];
 
 /// Operators that read extents from any operand.

@@ -8,7 +8,8 @@ use texpool_ops::graph::TensorId;
 /// The Fourier transform of real images.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spectrum {
-    /// The images without the values that the transform leaves out, stacked along H.
+    /// The images without the values that the transform leaves out: stacked along H, or along W if each is a single
+    /// row.
     pub(super) images: TensorId,
     /// Numbers of rows and columns that are transformed.
     pub(super) points: [usize; 2],
@@ -34,10 +35,11 @@ impl Spectra {
         self.list.get(*self.of.get(&id)?).copied()
     }
 
-    /// Lets `to` be the same spectrum as `from`. Returns whether `from` is one.
-    pub(super) fn alias(&mut self, from: TensorId, to: TensorId) -> bool {
-        let place = self.of.get(&from).copied();
-        place.inspect(|&place| _ = self.of.insert(to, place)).is_some()
+    /// Lets `to` be the spectrum that `from` is.
+    pub(super) fn alias(&mut self, from: TensorId, to: TensorId) {
+        if let Some(&place) = self.of.get(&from) {
+            self.of.insert(to, place);
+        }
     }
 
     pub(super) fn keep_part(&mut self, id: TensorId, part: usize, tensor: TensorId) {

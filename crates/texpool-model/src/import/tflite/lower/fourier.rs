@@ -64,6 +64,8 @@ fn rfft2d(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         true => images,
         false => ctx.between(Op::StridedSlice(StridedSlice { begin: [0; 4], stride: [1; 4] }), &[images], read)?,
     };
+    // Layers are computed by blocks of pixels along W.
+    let images = if points[0] == 1 { ctx.view(images, Shape { h: 1, w: stack, ..read })? } else { images };
     ctx.give_spectrum(&result, Spectrum { images, points, parts: [None; 2] })
 }
 
@@ -95,7 +97,7 @@ fn abs(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.emit_as(Op::Unary(Unary::Sqrt), &[sum], Act::None, shape)
 }
 
-/// Returns a part of a spectrum as a stack of images along H, with columns on C.
+/// Returns a part of a spectrum: images stacked as those that are transformed, with columns on C.
 fn computed(
     ctx: &mut OperatorLowering<'_, '_>,
     complex: TensorId,

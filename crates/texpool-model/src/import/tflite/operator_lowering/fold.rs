@@ -1,8 +1,14 @@
 //! Folds nodes that compute from constants alone. Converters leave the arithmetic of extents in the file, and that of
 //! the indices of frames.
 
+use std::collections::HashSet;
+
 use super::OperatorLowering;
-use crate::import::{common::graph::NODE_BYTES, error::Problem, tflite::tensors::MAX_RANK};
+use crate::import::{
+    common::graph::NODE_BYTES,
+    error::Problem,
+    tflite::tensors::{FileTensor, MAX_RANK},
+};
 use texpool_ops::{
     graph::{Binary, Constant, IdVec, Node, Op, TensorId},
     ops::{self, reference},
@@ -14,21 +20,29 @@ const LIMIT: u32 = 1 << f32::MANTISSA_DIGITS;
 /// Elements of lists that are always folded: two numbers for each axis.
 const SHORT: usize = 2 * MAX_RANK;
 
+/// Bytes for each element that is read or given: as a float, and as an integer to compare or to keep.
+const ELEMENT_BYTES: usize = size_of::<f32>() + size_of::<i64>();
+
 impl OperatorLowering<'_, '_> {
     /// Turns the results of the graph's nodes from `first` on into constants, if these nodes compute them from
     /// constants: short lists, whole numbers, and any constants in another shape. Others are computed in a run, so that
     /// a file cannot have weights of any size computed on import.
     pub(in crate::import::tflite) fn fold(&mut self, first: usize) -> Result<(), Problem> {
-        let nodes: Vec<Node> = self.lowering.graph.nodes.iter().skip(first).cloned().collect();
-        let results: Vec<TensorId> = nodes.iter().map(|node| node.output).collect();
         let (graph, stated) = (&self.lowering.graph, &self.lowering.tensors);
-        let has_value = |id: TensorId| graph.is_constant(id) || stated.get(id).is_some_and(|t| t.has_values());
-        let mut read = nodes.iter().flat_map(|node| &node.inputs);
-        let is_known = read.all(|id| graph.is_constant(*id) || results.contains(id));
-        // A tensor that has a value already is reported when the graph is checked.
-        if nodes.is_empty() || !is_known || results.iter().any(|&id| has_value(id)) {
+        let new_nodes = || graph.nodes.iter().skip(first);
+        let results: HashSet<TensorId> = new_nodes().map(|node| node.output).collect();
+        let has_value = |id: &TensorId| graph.is_constant(*id) || stated.get(*id).is_some_and(FileTensor::has_values);
+        let is_known = |id: &TensorId| graph.is_constant(*id) || results.contains(id);
+        // A tensor that has a value already is reported when the graph is checked. A complex result has no value, and its
+        // readers need the nodes.
+        let folds = !results.is_empty()
+            && !self.gives_complex
+            && new_nodes().flat_map(|node| &node.inputs).all(is_known)
+            && !results.iter().any(has_value);
+        if !folds {
             return Ok(());
         }
+        let nodes: Vec<Node> = new_nodes().cloned().collect();
         let moved = |node: &Node| matches!(node.op, Op::Reshape) && node.epilogue.is_empty();
         if nodes.iter().all(moved) {
             for node in &nodes {
@@ -45,28 +59,31 @@ impl OperatorLowering<'_, '_> {
     /// Charges the work.
     fn is_worth_folding(&mut self, nodes: &[Node]) -> Result<bool, Problem> {
         let graph = &self.lowering.graph;
-        let length = |id: &TensorId| graph.shape(*id).len();
-        let lengths: Vec<usize> =
-            nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output])).map(length).collect();
-        let elements = lengths.iter().fold(0usize, |sum, length| sum.saturating_add(*length));
+        let elements = self.elements(nodes);
         let operations = usize::try_from(ops::operations(graph, nodes)).unwrap_or(usize::MAX);
         let steps = elements.saturating_mul(8).saturating_add(operations).saturating_add(graph.tensors.len());
-        let is_short = lengths.iter().all(|&length| length <= SHORT);
+        let mut touched = nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
+        let is_short = touched.all(|&id| graph.shape(id).len() <= SHORT);
         let is_whole = self.outputs.iter().all(|&id| self.is_integer(id));
-        let bytes = elements.saturating_mul(2 * size_of::<f32>());
-        if !is_short && !(is_whole && self.lowering.meter.spares(bytes, steps)) {
-            return Ok(false);
+        let bytes = elements.saturating_mul(ELEMENT_BYTES);
+        let is_worth_it = is_short || is_whole && self.lowering.meter.spares(bytes, steps);
+        if is_worth_it {
+            self.lowering.meter.work(steps)?;
         }
-        self.lowering.meter.work(steps)?;
-        Ok(true)
+        Ok(is_worth_it)
     }
 
+    /// Returns the number of elements that nodes read and give.
+    fn elements(&self, nodes: &[Node]) -> usize {
+        let touched = nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
+        touched.fold(0, |sum, &id| sum.saturating_add(self.lowering.graph.shape(id).len()))
+    }
+
+    /// Computes the results, and replaces the nodes from `first` on by them unless whole numbers were rounded.
     fn evaluate(&mut self, first: usize, nodes: &[Node]) -> Result<(), Problem> {
         let before = self.lowering.meter.used_bytes();
-        let length = |id: &TensorId| self.lowering.graph.shape(*id).len();
-        let elements =
-            nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output])).map(length).sum::<usize>();
-        self.lowering.meter.memory(elements.saturating_mul(2 * size_of::<f32>()))?;
+        let elements = self.elements(nodes);
+        self.lowering.meter.memory(elements.saturating_mul(ELEMENT_BYTES))?;
         let mut values = IdVec::from_elem(None, &self.lowering.graph.tensors);
         for node in nodes {
             let Ok(result) = reference::node(&self.lowering.graph, node, &values) else { return Ok(()) };
@@ -98,8 +115,8 @@ impl OperatorLowering<'_, '_> {
         Ok(())
     }
 
-    /// Returns whether floats hold the whole numbers that a node reads. Others are rounded to greater ones, which changes
-    /// no result below the limit if the node only selects.
+    /// Returns whether floats hold the whole numbers that a node reads. Numbers above the limit may be rounded, but stay
+    /// above it, so they change no result below it of a node that only selects.
     fn reads_exactly(&self, node: &Node) -> bool {
         let selects = node.op.moves_only() || matches!(node.op, Op::Binary(Binary::Minimum | Binary::Maximum));
         let is_exact = |constant: &Constant| {

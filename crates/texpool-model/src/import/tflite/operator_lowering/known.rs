@@ -164,12 +164,12 @@ impl OperatorLowering<'_, '_> {
         Ok(())
     }
 
-    /// Fails if the result has a value. The graph's check only detects tensors that are written by two nodes, and a
-    /// constant has no node.
+    /// Fails if the result has a value. The graph's check only detects tensors that are written by two nodes, and
+    /// constants and complex tensors have no node.
     pub(super) fn check_unset(&self) -> Result<(), Problem> {
-        let SubgraphLowering { tensors, graph, .. } = &*self.lowering;
+        let SubgraphLowering { tensors, graph, spectra, .. } = &*self.lowering;
         let stated = &tensors[self.output];
-        match stated.has_values() || graph.is_constant(self.output) {
+        match stated.has_values() || graph.is_constant(self.output) || spectra.get(self.output).is_some() {
             true => Err(Problem::malformed(format!("its result `{}` has a value already", stated.name))),
             false => Ok(()),
         }

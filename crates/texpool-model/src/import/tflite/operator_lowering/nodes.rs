@@ -202,7 +202,11 @@ impl OperatorLowering<'_, '_> {
         epilogue: Epilogue,
         output: TensorId,
     ) -> Result<(), Problem> {
-        if matches!(op, Op::Reshape) && inputs.first().is_some_and(|&id| self.lowering.spectra.alias(id, output)) {
+        if let &[id, ..] = inputs
+            && self.lowering.spectra.get(id).is_some()
+        {
+            self.check_unset()?;
+            self.lowering.spectra.alias(id, output);
             return Ok(());
         }
         self.lowering.meter.memory(NODE_BYTES)?;
