@@ -10,11 +10,14 @@ pub(super) fn find(role: TensorRole, tensors: &[TensorInfo], key: TensorKey<'_>)
         TensorKey::Index(index) if index < tensors.len() => Ok(index),
         TensorKey::Index(index) => Err(Error::NoSuchTensor { role, key: WantedTensor::Index(index), known: names() }),
         TensorKey::Name(name) => {
-            let indices: Vec<usize> = (0..tensors.len()).filter(|&i| tensors[i].name == name).collect();
-            match indices[..] {
-                [index] => Ok(index),
-                [] => Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: names() }),
-                _ => Err(Error::AmbiguousName { role, name: name.to_owned(), indices }),
+            let mut indices = (0..tensors.len()).filter(|&i| tensors[i].name == name);
+            match (indices.next(), indices.next()) {
+                (Some(index), None) => Ok(index),
+                (None, _) => Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: names() }),
+                (Some(first), Some(second)) => {
+                    let indices = [first, second].into_iter().chain(indices).collect();
+                    Err(Error::AmbiguousName { role, name: name.to_owned(), indices })
+                }
             }
         }
     }

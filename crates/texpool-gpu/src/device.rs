@@ -388,10 +388,10 @@ impl Gpu {
         // Error scopes form a stack, so the last one pushed is popped first.
         let mut first = None;
         for scope in scopes.into_iter().rev() {
-            let mut error: Pin<Box<PoppedScope>> = Box::pin(scope.pop());
-            match poll_once(error.as_mut()) {
+            let mut error = scope.pop();
+            match poll_once(Pin::new(&mut error)) {
                 Poll::Ready(error) => first = first.or(error),
-                Poll::Pending => self.unsettled().open.push((doing.to_owned(), error)),
+                Poll::Pending => self.unsettled().open.push((doing.to_owned(), Box::pin(error))),
             }
         }
         self.unsettled().sweep();

@@ -3,7 +3,10 @@
 
 use std::{
     pin::pin,
-    sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Poll,
 };
 
@@ -28,8 +31,16 @@ impl LossReport {
 #[derive(Debug)]
 pub(super) struct Loss {
     told: Arc<LossReport>,
-    /// Probe buffer, for a device that the caller supplied.
-    probe: Option<Mutex<wgpu::Buffer>>,
+    /// For a device that the caller supplied.
+    probe: Option<Mutex<Probe>>,
+}
+
+/// A buffer that is mapped to learn whether its device still works.
+#[derive(Debug)]
+struct Probe {
+    buffer: wgpu::Buffer,
+    /// True if the last request was refused. Shared with the callbacks of the requests.
+    refused: Arc<AtomicBool>,
 }
 
 impl Loss {
@@ -44,7 +55,7 @@ impl Loss {
     /// Watches a device of the caller by probing it, because its callback belongs to the caller.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn probed(device: &wgpu::Device) -> Self {
-        Self { told: Arc::default(), probe: buffer(device).map(Mutex::new) }
+        Self { told: Arc::default(), probe: Probe::new(device).map(Mutex::new) }
     }
 
     /// Watches a device of the caller. Browsers notify any number of listeners, so our callback disturbs nobody's.
@@ -72,11 +83,11 @@ impl Loss {
         let Some(probe) = &self.probe else { return Ok(()) };
         // One thread at a time: a buffer with a pending mapping refuses another, just as on a lost device.
         let mut probe = probe.lock().unwrap_or_else(PoisonError::into_inner);
-        if refuses(device, &probe) {
+        if probe.refuses(device) {
             // A thread that polls the device at the moment the probe is unmapped may leave it mapped, so that it
             // refuses now. Only a fresh buffer, which no other thread has used, gives a reliable answer.
-            let Some(fresh) = buffer(device) else { return Ok(()) };
-            if refuses(device, &fresh) {
+            let Some(fresh) = Probe::new(device) else { return Ok(()) };
+            if fresh.refuses(device) {
                 self.note(None, SEEN.to_owned());
                 return self.check_told();
             }
@@ -85,7 +96,7 @@ impl Loss {
         // The device may be lost by now. Without a scope, wgpu would report the failed unmap as an uncaptured error
         // to the owner of the device.
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-        probe.unmap();
+        probe.buffer.unmap();
         drop(poll_once(pin!(scope.pop())));
         Ok(())
     }
@@ -93,8 +104,8 @@ impl Loss {
     /// Checks that the device maps a new buffer. Also probes devices that we opened, because those report a loss only
     /// when all their work has ended. The result is not recorded, so that the real reason can still arrive.
     pub(super) fn probe(&self, device: &wgpu::Device) -> Result<(), GpuError> {
-        match buffer(device) {
-            Some(fresh) if refuses(device, &fresh) => Err(GpuError::Lost { reason: None, message: SEEN.to_owned() }),
+        match Probe::new(device) {
+            Some(fresh) if fresh.refuses(device) => Err(GpuError::Lost { reason: None, message: SEEN.to_owned() }),
             _ => Ok(()),
         }
     }
@@ -103,29 +114,36 @@ impl Loss {
 /// Message for a device whose loss was only detected by a probe.
 const SEEN: &str = "it maps no buffers any more, so it was destroyed, or its driver lost it";
 
-/// Creates a probe buffer. Returns `None` if memory is exhausted: such a buffer can never be mapped, but that does
-/// not mean that the device is lost.
-fn buffer(device: &wgpu::Device) -> Option<wgpu::Buffer> {
-    let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("texpool probe"),
-        size: PROBE_BYTES,
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    matches!(poll_once(pin!(scope.pop())), Poll::Ready(None)).then_some(buffer)
-}
+impl Probe {
+    /// Creates a probe. Returns `None` if memory is exhausted: such a buffer can never be mapped, but that does not
+    /// mean that the device is lost.
+    fn new(device: &wgpu::Device) -> Option<Self> {
+        let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("texpool probe"),
+            size: PROBE_BYTES,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let is_made = matches!(poll_once(pin!(scope.pop())), Poll::Ready(None));
+        is_made.then(|| Self { buffer, refused: Arc::default() })
+    }
 
-/// Returns whether a buffer's device refuses to map it. A lost device refuses before the request returns. A working
-/// device answers when it is polled, or never if the buffer is unmapped first.
-fn refuses(device: &wgpu::Device, probe: &wgpu::Buffer) -> bool {
-    let (tell, answer) = mpsc::channel();
-    // Captures validation errors, so that a refusal for other reasons does not reach the owner of the device either.
-    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-    probe.map_async(wgpu::MapMode::Read, .., move |result| {
-        // The receiver is gone if the buffer is unmapped later.
-        let _ = tell.send(result);
-    });
-    drop(poll_once(pin!(scope.pop())));
-    matches!(answer.try_recv(), Ok(Err(_)))
+    /// Returns whether the device refuses to map the buffer. A lost device refuses before the request returns. A
+    /// working device answers when it is polled, or never if the buffer is unmapped first.
+    fn refuses(&self, device: &wgpu::Device) -> bool {
+        // The unmapping after the last request ended that request with an error.
+        self.refused.store(false, Ordering::Relaxed);
+        let refused = Arc::clone(&self.refused);
+        // Captures validation errors, so that a refusal for other reasons does not reach the owner of the device
+        // either.
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        self.buffer.map_async(wgpu::MapMode::Read, .., move |result| {
+            if result.is_err() {
+                refused.store(true, Ordering::Relaxed);
+            }
+        });
+        drop(poll_once(pin!(scope.pop())));
+        self.refused.load(Ordering::Relaxed)
+    }
 }

@@ -31,7 +31,10 @@ pub(super) struct Port {
     role: TensorRole,
     index: usize,
     name: String,
-    layout: HostLayout,
+    /// Its role, index and name, as errors say them.
+    called: String,
+    /// Readbacks outlive a borrow of the port, so they hold it, too.
+    layout: Arc<HostLayout>,
     place: Place,
     upload: Option<Upload>,
     /// True if its values enter or leave the pool in the middle of a run. Such a port has no texture.
@@ -54,7 +57,8 @@ impl Port {
             role,
             index,
             name: tensor.name.clone(),
-            layout,
+            called: format!("{role} {index} (`{}`)", printable(&tensor.name)),
+            layout: Arc::new(layout),
             place: Place::None,
             upload: None,
             packed: Vec::new(),
@@ -213,11 +217,10 @@ impl Port {
         self.count_saturated(values);
         let upload = match self.upload.take() {
             Some(upload) => upload,
-            None => Upload::new(gpu, staging, &self.called(), &self.layout)?,
+            None => Upload::new(gpu, staging, &self.called, &self.layout)?,
         };
-        let called = self.called();
         // Stored before the write, which is safe: an upload tracks its own state when it fails.
-        self.upload.insert(upload).write(gpu, &called, &self.layout, values)
+        self.upload.insert(upload).write(gpu, &self.called, &self.layout, values)
     }
 
     /// Returns whether its values are transferred in pieces by waiting calls. That applies to large tensors in the
@@ -238,12 +241,12 @@ impl Port {
         values: &[f32],
     ) -> Result<(), GpuError> {
         self.count_saturated(values);
-        let (called, spec) = (self.called(), self.layout.spec);
+        let spec = self.layout.spec;
         let texture = self.ensure(gpu, allocations)?.clone();
         (self.upload, self.filled) = (None, false);
         let held = match transfer.take().filter(|held| held.fits(spec)) {
             Some(held) => transfer.insert(held),
-            None => transfer.insert(Transfer::new(gpu, staging, &called, spec)?),
+            None => transfer.insert(Transfer::new(gpu, staging, &self.called, spec)?),
         };
         self.packed.resize(spec.bytes() as usize, 0);
         self.layout.pack(values, &mut self.packed);
@@ -282,12 +285,7 @@ impl Port {
 
     /// Creates a buffer to read its texture through.
     pub(super) fn readback(&self, gpu: &Gpu, staging: &Arc<Staging>) -> Result<Readback, GpuError> {
-        Readback::new(gpu, staging, &self.called(), &self.layout)
-    }
-
-    /// Returns its name for errors.
-    fn called(&self) -> String {
-        format!("{} {} (`{}`)", self.role, self.index, printable(&self.name))
+        Readback::new(gpu, staging, &self.called, &self.layout)
     }
 
     /// Encodes a copy of its texture into a readback buffer, to be read later.

@@ -192,8 +192,8 @@ impl Program {
     /// groups.
     pub(super) fn bind(&mut self, gpu: &Gpu, textures: &TextureSet) -> Result<(), GpuError> {
         for one in &mut self.rebindable {
-            let now: Vec<&wgpu::Texture> = one.textures.iter().map(|&texture| textures.texture(texture)).collect();
-            let same = |(held, _): &(Vec<wgpu::Texture>, _)| held.iter().eq(now.iter().copied());
+            let now = one.textures.iter().map(|&texture| textures.texture(texture));
+            let same = |(held, _): &(Vec<wgpu::Texture>, _)| held.iter().eq(now.clone());
             match one.kept.iter().position(same) {
                 // Bound last time, so it still is.
                 Some(0) => continue,
@@ -202,7 +202,7 @@ impl Program {
                     let made = one.groups.iter().map(|(_, bindings)| bindings.group(gpu, textures));
                     let made = made.collect::<Result<Vec<_>, _>>()?;
                     one.kept.truncate(KEPT - 1);
-                    one.kept.insert(0, (now.into_iter().cloned().collect(), made));
+                    one.kept.insert(0, (now.cloned().collect(), made));
                 }
             }
             let held = one.kept.first().into_iter().flat_map(|(_, groups)| groups);

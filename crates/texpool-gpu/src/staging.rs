@@ -201,14 +201,19 @@ impl Upload {
 pub struct Readback {
     buffer: StagingBuffer,
     mapping: Option<Mapping>,
-    layout: HostLayout,
+    layout: Arc<HostLayout>,
 }
 
 impl Readback {
     /// Creates the readback of an output; `what` names it in errors.
-    pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, what: &str, layout: &HostLayout) -> Result<Self, GpuError> {
+    pub(super) fn new(
+        gpu: &Gpu,
+        staging: &Arc<Staging>,
+        what: &str,
+        layout: &Arc<HostLayout>,
+    ) -> Result<Self, GpuError> {
         let buffer = staging.readback(gpu, what, layout.spec.bytes())?;
-        Ok(Self { buffer, mapping: None, layout: layout.clone() })
+        Ok(Self { buffer, mapping: None, layout: Arc::clone(layout) })
     }
 
     /// Encodes a copy of the texture. It can be read after the encoder was submitted and the device is done.
