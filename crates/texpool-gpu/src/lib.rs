@@ -14,6 +14,7 @@ mod device;
 mod driver;
 mod error;
 mod executor;
+mod few;
 #[cfg(target_os = "linux")]
 mod fork_stacks;
 #[cfg(not(target_arch = "wasm32"))]
@@ -70,6 +71,7 @@ pub use device::adapters;
 pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters_async};
 pub use error::GpuError;
 pub use executor::{Executor, ExecutorOptions};
+pub use few::Few;
 #[cfg(not(target_arch = "wasm32"))]
 pub use interrupt::Interrupt;
 pub use memory::{Memory, MemoryParts, MemoryPeak};

@@ -287,16 +287,22 @@ impl Session {
     fn readable<'k, K: Into<TensorKey<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<usize>, Error> {
         let mut outputs = Vec::new();
         for key in keys {
-            let output = self.compiled.model().index(TensorRole::Output, key.into())?;
-            if !self.executor.can_be_read(output) {
-                let (role, name) = (TensorRole::Output, self.name(TensorRole::Output, output));
-                return Err(Error::Bound { role, name, reason: "to be read it needs the usage COPY_SRC" });
-            }
+            let output = self.readable_output(key)?;
             if !outputs.contains(&output) {
                 outputs.push(output);
             }
         }
         Ok(outputs)
+    }
+
+    /// Resolves a key to the index of an output. Fails if the output cannot be copied.
+    fn readable_output<'k>(&self, key: impl Into<TensorKey<'k>>) -> Result<usize, Error> {
+        let output = self.compiled.model().index(TensorRole::Output, key.into())?;
+        if self.executor.can_be_read(output) {
+            return Ok(output);
+        }
+        let (role, name) = (TensorRole::Output, self.name(TensorRole::Output, output));
+        Err(Error::Bound { role, name, reason: "to be read it needs the usage COPY_SRC" })
     }
 
     /// Checks that every input has values already or is among `given`.

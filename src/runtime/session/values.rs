@@ -4,7 +4,7 @@ use super::Session;
 use crate::runtime::{Error, Outputs, TensorKey, outputs::outputs_of};
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_gpu::now;
-use texpool_gpu::{TensorRole, Wait};
+use texpool_gpu::{Few, TensorRole, Wait};
 use texpool_model::tensor::{
     ConvertError, TensorView, TensorViewMut,
     convert::{TensorSpec, borrow_reals, check_room, read_reals_into},
@@ -148,11 +148,11 @@ impl Session {
     ) -> Result<(), Error> {
         let provided = self.take_inputs(inputs)?;
         // Float views receive the values directly; other views are converted from floats afterwards.
-        let mut direct = Vec::new();
-        let mut converted: Vec<(usize, TensorViewMut<'r>)> = Vec::new();
-        let mut seen = Vec::new();
+        let mut direct: Few<(usize, &mut [f32])> = Few::new();
+        let mut converted: Few<(usize, TensorViewMut<'r>)> = Few::new();
+        let mut seen: Few<usize> = Few::new();
         for (key, room) in outputs {
-            let output = self.readable([key])?[0];
+            let output = self.readable_output(key)?;
             if seen.contains(&output) {
                 return Err(Error::OutputTwice { name: self.name(TensorRole::Output, output) });
             }
@@ -170,10 +170,11 @@ impl Session {
         let Self { executor, reals, computed, .. } = self;
         let of_others =
             computed.iter_mut().enumerate().filter(|(output, _)| converted.iter().any(|(o, _)| o == output));
-        let mut places: Vec<(usize, &mut [f32])> =
+        let mut places: Few<(usize, &mut [f32])> =
             of_others.map(|(output, values)| (output, &mut values[..])).collect();
         places.extend(direct);
         executor.run_values(wait, &floats(&provided, reals), &mut places).await?;
+        drop(places);
         for (output, mut room) in converted {
             read_reals_into(&self.computed[output], self.outputs()[output].spec(), &mut room)
                 .map_err(|source| self.unfit(TensorRole::Output, output, source))?;
@@ -186,9 +187,9 @@ impl Session {
     fn take_inputs<'t, K: Into<TensorKey<'t>>>(
         &mut self,
         inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
-    ) -> Result<Vec<GivenInput<'t>>, Error> {
+    ) -> Result<Few<GivenInput<'t>>, Error> {
         self.check_entered()?;
-        let mut provided: Vec<GivenInput<'_>> = Vec::new();
+        let mut provided: Few<GivenInput<'t>> = Few::new();
         for (key, values) in inputs {
             let input = self.compiled.model().index(TensorRole::Input, key.into())?;
             if provided.iter().any(|&(other, _)| other == input) {
@@ -196,7 +197,7 @@ impl Session {
             }
             provided.push((input, self.convert(input, &values)?));
         }
-        let indices: Vec<usize> = provided.iter().map(|&(input, _)| input).collect();
+        let indices: Few<usize> = provided.iter().map(|&(input, _)| input).collect();
         self.check_complete(&indices)?;
         Ok(provided)
     }
@@ -304,6 +305,6 @@ impl Session {
 }
 
 /// Returns the floats of each input, in the caller's memory or in `reals`.
-fn floats<'a>(provided: &[GivenInput<'a>], reals: &'a [Vec<f32>]) -> Vec<(usize, &'a [f32])> {
+fn floats<'a>(provided: &[GivenInput<'a>], reals: &'a [Vec<f32>]) -> Few<(usize, &'a [f32])> {
     provided.iter().map(|&(input, floats)| (input, floats.unwrap_or(&reals[input]))).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{Executor, State};
 use crate::{
-    GpuError,
+    Few, GpuError,
     ports::Port,
     resident::Resident,
     staging::Readback,
@@ -55,14 +55,15 @@ impl Executor {
         inputs: &[(usize, &[f32])],
         outputs: &mut [(usize, &mut [f32])],
     ) -> Result<(), GpuError> {
-        let given: Vec<usize> = inputs.iter().map(|(i, _)| *i).collect();
+        let given: Few<usize> = inputs.iter().map(|(i, _)| *i).collect();
         let from_host = self.values_from_host(&given);
         let mut for_host = self.values_for_host();
-        let inputs: Vec<_> =
+        let inputs: Few<_> =
             inputs.iter().copied().chain(from_host.iter().map(|(i, values)| (*i, &values[..]))).collect();
-        let mut outputs: Vec<_> = outputs.iter_mut().map(|(i, values)| (*i, &mut values[..])).collect();
+        let mut outputs: Few<_> = outputs.iter_mut().map(|(i, values)| (*i, &mut values[..])).collect();
         outputs.extend(for_host.iter_mut().map(|(i, values)| (*i, &mut values[..])));
         self.submit_and_finish(wait, RUN, &inputs, true, &mut outputs).await?;
+        drop(outputs);
         self.store_on_host(for_host);
         Ok(())
     }
@@ -97,12 +98,12 @@ impl Executor {
         self.settle(wait).await?;
         self.restore(wait).await?;
         self.state = State::Begun(None);
-        let (large, small): (Vec<_>, Vec<_>) =
+        let (large, small): (Few<_>, Few<_>) =
             inputs.iter().copied().partition(|(i, _)| self.inputs.get(*i).is_some_and(Port::is_in_pieces));
         self.send(wait, what, &large).await?;
         large.iter().for_each(|(i, _)| self.settle_input(*i));
         let inputs = &small[..];
-        let at_once: Vec<usize> =
+        let at_once: Few<usize> =
             outputs.iter().map(|(i, _)| *i).filter(|i| !self.is_received(*i) && !self.is_streamed(*i)).collect();
         let (submitted, readbacks) = self.submit_run(wait, what, inputs, run, &at_once).await?;
         self.state = State::Begun(Some(submitted.clone()));
@@ -171,7 +172,7 @@ impl Executor {
         inputs: &[(usize, &[f32])],
         run: bool,
         outputs: &[usize],
-    ) -> Result<(Submitted, Vec<Readback>), GpuError> {
+    ) -> Result<(Submitted, Few<Readback>), GpuError> {
         for &(i, values) in inputs {
             match self.inputs.get_mut(i) {
                 Some(port) if port.is_streamed() => port.pack(values),
@@ -181,9 +182,9 @@ impl Executor {
         }
         self.bind()?;
         self.has_run |= run;
-        let given: Vec<usize> = inputs.iter().map(|(i, _)| *i).collect();
+        let given: Few<usize> = inputs.iter().map(|(i, _)| *i).collect();
         let starts = if run { self.prepare_carried(&given)? } else { Vec::new() };
-        let mut read = Vec::new();
+        let mut read: Few<(&Port, Readback)> = Few::new();
         for port in outputs.iter().filter_map(|&i| self.outputs.get(i)) {
             read.push((port, port.readback(&self.gpu, &self.staging)?));
         }
