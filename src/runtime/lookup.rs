@@ -13,7 +13,9 @@ pub(super) fn find(role: TensorRole, tensors: &[TensorInfo], key: TensorKey<'_>)
             let mut indices = (0..tensors.len()).filter(|&i| tensors[i].name == name);
             match (indices.next(), indices.next()) {
                 (Some(index), None) => Ok(index),
-                (None, _) => Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: names() }),
+                (None, _) => {
+                    Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: names() })
+                }
                 (Some(first), Some(second)) => {
                     let indices = [first, second].into_iter().chain(indices).collect();
                     Err(Error::AmbiguousName { role, name: name.to_owned(), indices })

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod account;
+mod allocations;
 mod budget;
 mod clamped;
 mod compare;

@@ -222,6 +222,11 @@ mod native {
             let begun = Instant::now();
             let late = |waited| GpuError::Timeout { what: what.to_owned(), waited };
             if let Some(submission) = submission {
+                // A wait for another answer of the same submission has mostly delivered this one, too. To ask the
+                // device again would take as long as a small dispatch on a device of the caller, which is probed.
+                if let Ok(answer) = answer.try_recv() {
+                    return Ok(answer);
+                }
                 self.wait(submission, what)?;
                 // If threads share a device, this wait may end before another thread has delivered the answer.
                 return match answer.recv_timeout(CALLBACK_TIMEOUT) {
