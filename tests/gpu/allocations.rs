@@ -5,6 +5,7 @@
 //! `cargo test --test gpu allocations:: -- --nocapture` prints the numbers.
 
 use std::{
+    backtrace::{Backtrace, BacktraceStatus},
     pin::pin,
     sync::{
         Arc,
@@ -16,10 +17,15 @@ use std::{
 use allocation_counter::measure;
 use texpool::{CompiledModel, Context, Model, Session, TensorView, TensorViewMut};
 
-use crate::support::{goldens::golden, models, open};
+use crate::{
+    support::{goldens::golden, models, open},
+    witness::Child,
+};
 
 /// Golden whose model and photo are used: BlazeFace, with an input and two outputs.
 const GOLDEN: &str = "blazeface_short_range";
+/// Begin of the line with the numbers of a run.
+const RUN_INTO: &str = "`run_into`: ";
 /// Frames before those that are counted: each of two bound textures is used twice.
 const FIRST: usize = 4;
 /// Frames that are counted. Lists inside wgpu still grow in some of them, so the least count is taken.
@@ -171,6 +177,14 @@ impl BarePass {
 
 #[test]
 fn a_run_into_memory_of_the_caller_allocates_a_channel_for_each_tensor() {
+    // Built with debug assertions, wgpu notes a backtrace at each of its locks if backtraces are switched on, and the
+    // deeper the stack is, the more that allocates.
+    if Backtrace::capture().status() == BacktraceStatus::Captured {
+        let name = "allocations::a_run_into_memory_of_the_caller";
+        let outcome = Child::new().only(name).env("RUST_LIB_BACKTRACE", "0").run().must_pass();
+        println!("{RUN_INTO}{}", outcome.values(RUN_INTO).concat());
+        return;
+    }
     let context = Context::from_gpu(open());
     let (compiled, mut session, photo) = blazeface(&context);
     let input = compiled.inputs()[0].name.clone();
@@ -188,7 +202,7 @@ fn a_run_into_memory_of_the_caller_allocates_a_channel_for_each_tensor() {
     let by_hand = ByHand::new(&context, &compiled, &mut session);
     let bare = least(|_| count(|| by_hand.run(&context, &mut session)));
     let tensors = (compiled.inputs().len() + compiled.outputs().len()) as u64;
-    println!("`run_into`: {run} allocations, the same calls of wgpu: {bare}, tensors: {tensors}");
+    println!("{RUN_INTO}{run} allocations, the same calls of wgpu: {bare}, tensors: {tensors}");
     assert_eq!(run, bare + FOR_EACH_TENSOR * tensors);
 }
 

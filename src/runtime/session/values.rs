@@ -93,6 +93,10 @@ impl Session {
     /// conversion. Dense 32-bit floats are copied only once: inputs from the caller's memory to the upload buffer,
     /// outputs from the readback buffer to the caller's memory.
     ///
+    /// After the first runs, a run allocates on the heap what wgpu does, and a channel for each tensor. It allocates
+    /// more for values that are reordered, such as `[N, C, H, W]` of an ONNX model, for values that are streamed, and
+    /// for more than eight inputs or outputs.
+    ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
     /// use texpool::{TensorView, TensorViewMut};
