@@ -7,10 +7,11 @@ use crate::support::{ADAPTER, EVERY_TEST};
 
 /// Manifest of the driver as installed by Debian's package.
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
-/// Tests of code above the driver, which is the same on all of them: sessions, accounts of memory, budgets, plans,
-/// profiles. This driver takes five to twenty times as long for them as lavapipe.
-const ABOVE_THE_DRIVER: [&str; 20] = [
+/// Tests of code above the driver, which is the same on all of them: sessions, accounts of memory, heaps, budgets,
+/// plans, profiles. This driver takes five to twenty times as long for them as lavapipe.
+const ABOVE_THE_DRIVER: [&str; 21] = [
     "account::",
+    "allocations::",
     "budget::",
     "compare::",
     "core_only::",
