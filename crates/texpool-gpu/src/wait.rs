@@ -348,9 +348,9 @@ mod native {
     }
 }
 
-/// A requested mapping of a whole buffer, with the receiver for its result. Its channel is the only heap allocation that a
-/// run makes itself, beside those of wgpu; wgpu puts the callback on the heap, too. The mutex is never locked: it only makes
-/// the type `Sync`, because a receiver belongs to one thread while several threads share a session.
+/// A requested mapping of a whole buffer, with the receiver for its result. The channel is the one heap allocation that
+/// a run makes for each tensor; wgpu puts the callback on the heap, too. The mutex is never locked: it only makes the
+/// type `Sync`, because a receiver belongs to one thread while several threads share a session.
 #[derive(Debug)]
 pub(super) struct Mapping(Mutex<Answer<Result<(), wgpu::BufferAsyncError>>>);
 
