@@ -15,7 +15,7 @@ FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
 _TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
 ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, MEAN, ARG_MAX, TILE = 0, 3, 6, 18, 22, 32, 40, 56, 69
-ABS, REVERSE_V2, IF = 101, 105, 118
+ABS, ZEROS_LIKE, IF = 101, 93, 118
 
 #: Value of a table's field: its kind, and the value.
 Field = tuple[str, object]
@@ -132,7 +132,7 @@ def split(extents: Sequence[int] = (1, 4, 4, 3), signature: Sequence[int] = ()) 
     axis = model.constant("axis", np.array([len(extents) - 1], np.int32))
     two = model.constant("two", np.full(1, 2, np.float32))
     model.op(ABS, [x], [y])
-    model.op(REVERSE_V2, [y, axis], [reversed_])
+    model.op(ZEROS_LIKE, [y], [reversed_])
     model.op(MUL, [reversed_, two], [z], MUL_OPTIONS)
     return model.bytes([x], [z])
 
@@ -149,9 +149,9 @@ def constants() -> bytes:
     model.op(ABS, [d], [e])
     last, first = (model.constant(f"axis{i}", np.array([i], np.int32)) for i in (1, 0))
     model.op(ADD, [x, c], [sum_], ADD_OPTIONS)
-    model.op(REVERSE_V2, [sum_, last], [reversed_])
+    model.op(ZEROS_LIKE, [sum_], [reversed_])
     model.op(MUL, [reversed_, c], [product], MUL_OPTIONS)
-    model.op(REVERSE_V2, [e, first], [row])
+    model.op(ZEROS_LIKE, [e], [row])
     model.op(ADD, [product, row], [y], ADD_OPTIONS)
     model.op(ABS, [y], [z])
     return model.bytes([x], [z])
@@ -194,7 +194,7 @@ def unsupported() -> bytes:
     model = Model()
     x, y = (model.tensor(name, (1, 6)) for name in "xy")
     axis = model.constant("axis", np.array([1], np.int32))
-    model.op(REVERSE_V2, [x, axis], [y])
+    model.op(ZEROS_LIKE, [x], [y])
     return model.bytes([x], [y])
 
 
