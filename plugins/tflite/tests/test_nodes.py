@@ -53,7 +53,7 @@ class Nodes(unittest.TestCase):
         made = interpreter(tiny.split(), delegate(report=report.path))
         self.assertTrue(same_bits(run(made), run(interpreter(tiny.split()))))
         self.assertEqual([part["nodes"] for part in report.graph["parts"]], [[0], [2]])
-        self.assertEqual(report.left, [(1, "ZEROS_LIKE")])
+        self.assertEqual(report.left, [(1, "REVERSE_SEQUENCE")])
         self.assertIn("the operator is not supported", report.graph["nodes"][1]["left"])
 
     def test_constants_that_are_computed(self) -> None:
@@ -78,7 +78,7 @@ class Nodes(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("texpool: no node of the graph is taken, the runtime runs all 1 of them", done.stderr)
-        self.assertIn("node 0 ZEROS_LIKE `y`: the operator is not supported", done.stderr)
+        self.assertIn("node 0 REVERSE_SEQUENCE `y`: the operator is not supported", done.stderr)
 
     def test_a_node_that_cannot_be_compiled_is_left_to_the_runtime_which_is_told(self) -> None:
         report = Report()
@@ -116,13 +116,13 @@ class Nodes(unittest.TestCase):
         code = "import tiny\nfrom support import *\nrun(interpreter(tiny.split(), delegate({})))\n"
         said = python(code.format("verbose=True")).stderr
         self.assertIn("texpool: 2 of 3 nodes are taken, in 2 parts\n", said)
-        self.assertIn("texpool: node 1 ZEROS_LIKE `reversed`: the operator is not supported", said)
+        self.assertIn("texpool: node 1 REVERSE_SEQUENCE `reversed`: the operator is not supported", said)
         self.assertNotIn("texpool", python(code.format("")).stderr)
 
     def test_whole_graph_takes_all_or_says_what_is_left(self) -> None:
         made = interpreter(tiny.supported(), delegate(whole_graph=1))
         self.assertTrue(same_bits(run(made), run(interpreter(tiny.supported()))))
-        said = "`whole_graph` is set, and nodes are left:\nnode 1 ZEROS_LIKE `reversed`"
+        said = "`whole_graph` is set, and nodes are left:\nnode 1 REVERSE_SEQUENCE `reversed`"
         with self.assertRaisesRegex(RuntimeError, said):
             interpreter(tiny.split(), delegate(whole_graph=1))
 

@@ -15,7 +15,7 @@ FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
 _TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
 ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, MEAN, ARG_MAX, TILE = 0, 3, 6, 18, 22, 32, 40, 56, 69
-ABS, ZEROS_LIKE, IF = 101, 93, 118
+ABS, REVERSE_SEQUENCE, IF = 101, 112, 118
 
 #: Value of a table's field: its kind, and the value.
 Field = tuple[str, object]
@@ -125,14 +125,19 @@ def supported(extents: Sequence[int] = (1, 4, 4, 3), signature: Sequence[int] = 
     return model.bytes([x], [z])
 
 
+def reversed_along(axis: int, lengths_of: int = 0) -> tuple[int, Table]:
+    """Options of REVERSE_SEQUENCE along an axis, with a length for each entry of another axis."""
+    return 87, {4: ("i32", axis), 6: ("i32", lengths_of)}
+
+
 def split(extents: Sequence[int] = (1, 4, 4, 3), signature: Sequence[int] = ()) -> bytes:
     """|x| reversed along the last axis, times 2: the middle is not supported."""
     model = Model()
     x, y, reversed_, z = (model.tensor(name, extents, FLOAT32, signature) for name in ("x", "y", "reversed", "z"))
-    axis = model.constant("axis", np.array([len(extents) - 1], np.int32))
+    lengths = model.constant("lengths", np.full(extents[1], extents[-1], np.int32))
     two = model.constant("two", np.full(1, 2, np.float32))
     model.op(ABS, [x], [y])
-    model.op(ZEROS_LIKE, [y], [reversed_])
+    model.op(REVERSE_SEQUENCE, [y, lengths], [reversed_], reversed_along(len(extents) - 1, 1))
     model.op(MUL, [reversed_, two], [z], MUL_OPTIONS)
     return model.bytes([x], [z])
 
@@ -141,17 +146,17 @@ def constants() -> bytes:
     """(reversed(x + c) * c) + reversed(|d|), with c and d of 16 bits: both parts read c, and the runtime reads |d|."""
     model = Model()
     x, sum_, reversed_, product, y, z = (model.tensor(f"t{i}", (1, 3)) for i in range(6))
-    half = [model.constant(f"h{i}", np.array([i + 1, 2, 0.5], np.float16)) for i in range(2)]
-    c, d, e = (model.tensor(name, (3,)) for name in "cde")
-    row = model.tensor("row", (3,))
+    half = [model.constant(f"h{i}", np.array([[i + 1, 2, 0.5]], np.float16)) for i in range(2)]
+    c, d, e = (model.tensor(name, (1, 3)) for name in "cde")
+    row = model.tensor("row", (1, 3))
     for from_, to in zip(half, (c, d)):
         model.op(DEQUANTIZE, [from_], [to])
     model.op(ABS, [d], [e])
-    last, first = (model.constant(f"axis{i}", np.array([i], np.int32)) for i in (1, 0))
+    length = model.constant("length", np.array([3], np.int32))
     model.op(ADD, [x, c], [sum_], ADD_OPTIONS)
-    model.op(ZEROS_LIKE, [sum_], [reversed_])
+    model.op(REVERSE_SEQUENCE, [sum_, length], [reversed_], reversed_along(1))
     model.op(MUL, [reversed_, c], [product], MUL_OPTIONS)
-    model.op(ZEROS_LIKE, [e], [row])
+    model.op(REVERSE_SEQUENCE, [e, length], [row], reversed_along(1))
     model.op(ADD, [product, row], [y], ADD_OPTIONS)
     model.op(ABS, [y], [z])
     return model.bytes([x], [z])
@@ -193,8 +198,8 @@ def unsupported() -> bytes:
     """x reversed: nothing of it is supported."""
     model = Model()
     x, y = (model.tensor(name, (1, 6)) for name in "xy")
-    axis = model.constant("axis", np.array([1], np.int32))
-    model.op(ZEROS_LIKE, [x], [y])
+    length = model.constant("length", np.array([6], np.int32))
+    model.op(REVERSE_SEQUENCE, [x, length], [y], reversed_along(1))
     return model.bytes([x], [y])
 
 
