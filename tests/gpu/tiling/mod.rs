@@ -31,7 +31,7 @@ const SMALL: f64 = 350.0;
 
 /// Size in millions of multiply-adds above which a network is run under fewer plans: each run takes seconds.
 const LARGE: f64 = 2_000.0;
-/// Number of weights above which a network is run under fewer plans: each of them uploads all weights again.
+/// Number of weights above which a network is run under fewer plans: each plan uploads all weights again.
 const MANY_WEIGHTS: usize = 20 << 20;
 
 /// Expected effect of tiling on a network.

@@ -144,7 +144,8 @@ fn a_constant_is_transformed() {
     }
 }
 
-/// As converters write the transform of a signal's frames: an axis of one is added before and removed after it.
+/// Converters surround the transform of a signal's frames with reshapes: they add an axis of one before it and remove
+/// the axis after it.
 #[test]
 fn a_complex_tensor_may_change_its_shape() {
     let (mut m, [x, spectrum], _) = transform(&[2, 3], [1, 4], [1, 4]);

@@ -168,6 +168,15 @@ impl Extents {
         Self { m, names: 0 }
     }
 
+    /// Begins with an input, and returns it and its extents.
+    fn of_input(dims: &[i32]) -> (Self, i32, i32) {
+        let mut m = Model::new();
+        let x = m.floats("x", dims);
+        let mut e = Self::of(m);
+        let shape = e.op(SHAPE, &[x], &[dims.len() as i32], None);
+        (e, x, shape)
+    }
+
     fn op_to(&mut self, code: i32, inputs: &[i32], dims: &[i32], dtype: i8, options: Option<Options>) -> i32 {
         self.names += 1;
         let result = self.m.tensor(&format!("t{}", self.names), dims, dtype);
@@ -195,10 +204,7 @@ impl Extents {
 /// and back, parts, and joined lists.
 #[test]
 fn arguments_are_folded_from_extents() {
-    let mut m = Model::new();
-    let x = m.floats("x", &[2, 6]);
-    let mut e = Extents::of(m);
-    let shape = e.op(SHAPE, &[x], &[2], None);
+    let (mut e, x, shape) = Extents::of_input(&[2, 6]);
     let (rows, columns, two, one) = (e.extent(shape, 0), e.extent(shape, 1), e.single(2), e.single(1));
     // [2, 6] in floats: 6 / 2 = 3, and back in whole numbers.
     let (float, half) =
@@ -239,10 +245,7 @@ fn arguments_are_folded_from_extents() {
 /// SPLIT_V of extents, whose last part has no elements, and lists joined again, as TensorFlow's frames are written.
 #[test]
 fn lists_are_split_into_parts_of_which_one_is_empty() {
-    let mut m = Model::new();
-    let x = m.floats("x", &[2, 6]);
-    let mut e = Extents::of(m);
-    let shape = e.op(SHAPE, &[x], &[2], None);
+    let (mut e, x, shape) = Extents::of_input(&[2, 6]);
     let (sizes, axis) = (e.m.ints("sizes", &[1, 1, 0]), e.single(0));
     let parts = [(&[1], "outer"), (&[1], "inner"), (&[0], "rest")].map(|(dims, name)| e.m.tensor(name, dims, I32));
     e.m.op_of_many(SPLIT_V, &[shape, sizes, axis], &parts, numbers(79, &[3]));
@@ -259,10 +262,7 @@ fn lists_are_split_into_parts_of_which_one_is_empty() {
 fn frames_are_taken_by_constant_indices() {
     let [count, length, step] = [20, 4, 2];
     let frames = (count - length) / step + 1;
-    let mut m = Model::new();
-    let x = m.floats("x", &[count]);
-    let mut e = Extents::of(m);
-    let shape = e.op(SHAPE, &[x], &[1], None);
+    let (mut e, x, shape) = Extents::of_input(&[count]);
     let (values, zero, one) = (e.extent(shape, 0), e.single(0), e.single(1));
     let (less, by) = (e.single(length - step), e.single(step));
     let left = e.op(SUB, &[values, less], &[], flags(28, &[0]));
@@ -294,7 +294,7 @@ fn whole_numbers_that_floats_round_are_not_folded() {
         e.m.op(RESHAPE, &[x, extents], y, None);
         import(e.m.bytes(&[x], &[y])).map(|graph| graph.nodes.len()).map_err(|error| error.to_string())
     };
-    // 2^24 + 2 - 2^24, and 2^24 + 1 of the file, of which the second is none of the floats.
+    // The sum 2^24 + 2, and the same number in the file, each less 2^24. Floats do not hold every whole number above that.
     let by_sum = |e: &mut Extents| {
         let (most, two) = (e.single(1 << 24), e.single(2));
         let sum = e.op(ADD, &[most, two], &[], flags(11, &[0]));

@@ -29,7 +29,7 @@ const MAX_STATED: u64 = 1 << 24;
 /// Steps per byte that may be allocated. A step takes about a nanosecond. No file of the catalogue takes more than
 /// 0.25 per allocated byte; a walk over an array of many axes takes a few.
 const STEPS_EACH: u64 = 8;
-/// The part of what is left that counts as small, as a divisor.
+/// Divisor of the remaining allowance. Amounts up to the quotient count as small.
 const SMALL_PART: u64 = 4;
 /// Limit on the elements of constants of one repeated value, which take no memory until they are read. VGG-19's
 /// topology in ONNX's own tests declares its 143.7 million weights that way, in 9 kB.
@@ -173,7 +173,8 @@ impl Meter {
         self.work.take(Resource::Work, steps as u64)
     }
 
-    /// Returns whether an amount is a small part of what is left, so that its use takes nothing from what follows.
+    /// Returns whether an amount is a small part of the remaining allowance, so that using it leaves enough for later
+    /// operators.
     pub(super) fn spares(&self, bytes: usize, steps: usize) -> bool {
         let is_small = |allowance: &Allowance, amount: usize| {
             (amount as u64).saturating_mul(SMALL_PART) <= allowance.allowed.saturating_sub(allowance.used)

@@ -54,7 +54,7 @@ fn range(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     if !forwards || !count.is_finite() {
         return Err(no_range(&format!("{start} to {limit} by {delta}")));
     }
-    // Saturates, and no tensor has so many elements.
+    // The conversion saturates; the check below refuses such counts.
     let count = count as usize;
     Problem::check_result(&[count])?;
     // TensorFlow Lite adds up in 32 bits as well.

@@ -123,7 +123,7 @@ fn computed(
         let result = product(ctx, turned, rows, of_columns)?;
         ctx.between(TURN, &[result], Shape { w: rows, c: bins, ..shape })?
     };
-    // What is computed from a constant may be folded, and then no node gives it.
+    // The part of a constant may be folded, which removes the nodes that give `computed`.
     if !ctx.is_constant(images) {
         ctx.keep_part(complex, part, computed);
     }

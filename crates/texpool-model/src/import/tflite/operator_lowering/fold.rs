@@ -55,15 +55,14 @@ impl OperatorLowering<'_, '_> {
         if self.is_worth_folding(&nodes)? { self.evaluate(first, &nodes) } else { Ok(()) }
     }
 
-    /// Returns whether the results are short, or whole numbers that take a small part of what the import may take.
-    /// Charges the work.
+    /// Returns whether folding is cheap: all lists are short, or the results are whole numbers that take a small part
+    /// of the import's allowance. Charges the work.
     fn is_worth_folding(&mut self, nodes: &[Node]) -> Result<bool, Problem> {
         let graph = &self.lowering.graph;
         let elements = self.elements(nodes);
         let operations = usize::try_from(ops::operations(graph, nodes)).unwrap_or(usize::MAX);
         let steps = elements.saturating_mul(8).saturating_add(operations).saturating_add(graph.tensors.len());
-        let mut touched = nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
-        let is_short = touched.all(|&id| graph.shape(id).len() <= SHORT);
+        let is_short = touched(nodes).all(|id| graph.shape(id).len() <= SHORT);
         let is_whole = self.outputs.iter().all(|&id| self.is_integer(id));
         let bytes = elements.saturating_mul(ELEMENT_BYTES);
         let is_worth_it = is_short || is_whole && self.lowering.meter.spares(bytes, steps);
@@ -75,8 +74,7 @@ impl OperatorLowering<'_, '_> {
 
     /// Returns the number of elements that nodes read and give.
     fn elements(&self, nodes: &[Node]) -> usize {
-        let touched = nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
-        touched.fold(0, |sum, &id| sum.saturating_add(self.lowering.graph.shape(id).len()))
+        touched(nodes).fold(0, |sum, id| sum.saturating_add(self.lowering.graph.shape(id).len()))
     }
 
     /// Computes the results, and replaces the nodes from `first` on by them unless whole numbers were rounded.
@@ -125,4 +123,9 @@ impl OperatorLowering<'_, '_> {
         let constants = node.inputs.iter().filter_map(|&id| self.lowering.graph.tensors[id].constant.as_ref());
         selects || constants.into_iter().all(is_exact)
     }
+}
+
+/// Iterates over the tensors that nodes read and give.
+fn touched(nodes: &[Node]) -> impl Iterator<Item = TensorId> {
+    nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]).copied())
 }

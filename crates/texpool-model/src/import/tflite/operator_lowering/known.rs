@@ -66,7 +66,7 @@ impl OperatorLowering<'_, '_> {
         }
     }
 
-    /// The refusal of a value that is computed, with what it is computed from.
+    /// Creates the refusal of a computed value, which names the tensors that decide it.
     fn computed(&mut self, id: TensorId, role: &str, verb: &str) -> Problem {
         let SubgraphLowering { graph, meter, tensors, .. } = &mut *self.lowering;
         let name = &tensors[id].name;

@@ -97,19 +97,19 @@ impl OperatorLowering<'_, '_> {
         if self.shape(id) == shape {
             return Ok(id);
         }
-        let view = self.tensor(id, shape)?;
-        match self.shared(id)? {
-            Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
-            None => self.append(Op::Reshape, &[id], Epilogue::default(), view)?,
-        }
-        Ok(view)
+        self.new_view(id, shape)
     }
 
     /// Returns the elements of `id` with other extents of any rank.
     pub(in crate::import::tflite) fn view_as(&mut self, id: TensorId, dims: &[usize]) -> Result<TensorId, Problem> {
         let shape = shape_of(dims).ok_or_else(|| Problem::malformed(format!("{dims:?} is no shape")))?;
-        let view = self.tensor(id, shape)?;
+        let view = self.new_view(id, shape)?;
         self.lowering.graph.tensors[view].dims = dims.to_vec();
+        Ok(view)
+    }
+
+    fn new_view(&mut self, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
+        let view = self.tensor(id, shape)?;
         match self.shared(id)? {
             Some(constant) => self.lowering.graph.tensors[view].constant = Some(constant),
             None => self.append(Op::Reshape, &[id], Epilogue::default(), view)?,
