@@ -8,7 +8,7 @@ mod tuned_blocks;
 
 pub use device_ceiling::{device_ceiling, kept_device_ceiling};
 pub use device_profile::{clock_of, clock_time, device_profile, kept_device_profile};
-pub use tuned_blocks::{device_blocks, tuned_blocks};
+pub use tuned_blocks::{device_blocks, keep_device_blocks, tuned_blocks};
 
 use std::{
     ffi::OsString,

@@ -17,6 +17,12 @@ pub fn device_blocks(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Blocks {
     kept.filter(|kept| kept.class() == class.class()).unwrap_or(class)
 }
 
+/// Stores the blocks of a device for texels of `format` in `folder`, in place of those stored before. A folder that
+/// cannot be written to is not an error.
+pub fn keep_device_blocks(gpu: &Gpu, format: TexelFormat, folder: &Path, blocks: Blocks) {
+    KeptMeasurement::new(gpu, format, folder, TUNED).keep(&blocks);
+}
+
 /// Measures which blocks are fastest for `layers` on a device for texels of `format`, and stores those that are faster
 /// than the blocks of its class in `folder`, in place of all that was stored. `progress` receives the state of the
 /// measurement and decides if it goes on.
@@ -37,6 +43,6 @@ pub fn tuned_blocks(
     for kind in &kinds {
         blocks.tune(kind.kind, kind.chosen());
     }
-    KeptMeasurement::new(gpu, format, folder, TUNED).keep(&blocks);
+    keep_device_blocks(gpu, format, folder, blocks);
     Ok((blocks, kinds))
 }
