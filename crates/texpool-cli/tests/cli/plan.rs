@@ -219,10 +219,8 @@ fn a_model_is_answered_by_a_table_of_plans() {
         document["strategies"].as_array().unwrap().len() > 5 && document["predicted_for"].is_string(),
         "{document}"
     );
-    // The plan of the row was kept.
-    let again = std::time::Instant::now();
-    assert_eq!(json(&["--deadline", "2"])["rows"], document["rows"]);
-    assert!(again.elapsed() < std::time::Duration::from_millis(1900), "{:?}", again.elapsed());
+    // The plan of the row was kept: a millisecond is too short to find it again.
+    assert_eq!(json(&["--deadline", "0.001"])["rows"][1]["device_bytes"], rows[1]["device_bytes"]);
 
     let one = planned(&["--budget", "2MiB"]);
     assert!(one.contains("  budget 2.0 MiB ") && !one.contains("\n  plain ") && one.lines().count() < 12, "{one}");
