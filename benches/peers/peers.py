@@ -70,18 +70,19 @@ class Bench:
             sys.exit(f"{model}: {why}")
         return Path(json.loads(printed)["files"][0]["at"])
 
-    def converted(self, file: Path) -> Path:
-        """Converts a model for ncnn once, and returns the common part of the names of its files."""
+    def converted(self, file: Path) -> tuple[Path, str]:
+        """Converts a model for ncnn once. Returns the common part of the names of its files, and why it failed if it did."""
         folder = self.options.work / "converted"
         folder.mkdir(exist_ok=True)
         copy = folder / file.name
-        if not copy.with_suffix(".ncnn.bin").exists():
-            copy.write_bytes(file.read_bytes())
+        if copy.with_suffix(".ncnn.bin").exists():
+            return copy.with_suffix(""), ""
+        python = self.options.work / "ncnn" / "bin" / "python"
+        _, why = output([str(python), str(HERE / "plain_onnx.py"), str(file), str(copy)], {})
+        if not why:
             converter = self.options.work / "pnnx" / "pnnx" / "pnnx"
-            subprocess.run(
-                [converter, copy, "inputshape=[1,3,224,224]", "fp16=0"], cwd=folder, capture_output=True, check=True
-            )
-        return copy.with_suffix("")
+            _, why = output([str(converter), str(copy), "inputshape=[1,3,224,224]", "fp16=0"], {})
+        return copy.with_suffix(""), why and f"pnnx: {why}"
 
     def texpool(self, rules: str, model: str, seconds: float, environment: dict[str, str]) -> dict:
         rules = rules.replace(";", ",")
@@ -99,7 +100,9 @@ class Bench:
         if file.suffix not in endings:
             return {"why": f"it reads no {file.suffix}"}
         if peer == "ncnn-vulkan":
-            file = self.converted(file)
+            file, why = self.converted(file)
+            if why:
+                return {"why": why}
         # Dawn refuses lavapipe of Mesa 22 without a claim that the layer makes.
         if peer in ("litert-gpu", "onnxruntime-webgpu"):
             layer = {"VK_LAYER_PATH": str(self.options.work), "VK_INSTANCE_LAYERS": "VK_LAYER_TEXPOOL_dynamic_indexing"}
