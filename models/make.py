@@ -4,6 +4,7 @@
     python models/make.py mobilenet_v2    WEIGHTS.pth OUT.onnx     (torchvision's state dictionary)
     python models/make.py efficientnet_lite0 WEIGHTS.pth OUT.onnx  (state dictionary of the PyTorch EfficientNets)
     python models/make.py resnet18        SEED        OUT.onnx     (the topology; weights are RANDOM, from the seed)
+    python models/make.py mobilebert      SEED        OUT.onnx     (the same)
 
 `texpool models fetch mobilenet_v2_torch efficientnet_lite0_torch` brings the weights. Batch normalisations are left as
 nodes: folding them is the importer's work. Weights are read without PyTorch, and nothing in the file is executed: of
@@ -56,6 +57,12 @@ def state_dictionary(path):
     return views
 
 
+def checked(graph):
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], producer_name="texpool", ir_version=8)
+    checker.check_model(model, full_check=True)
+    return model
+
+
 class Writer:
     """Puts nodes one behind another; every method answers the name of its result."""
 
@@ -106,9 +113,7 @@ class Writer:
             [helper.make_tensor_value_info(result, TensorProto.FLOAT, [1, 1000])],
             self.initializers,
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], producer_name="texpool", ir_version=8)
-        checker.check_model(model, full_check=True)
-        return model
+        return checked(graph)
 
 
 def mobilenet_v2(path):
@@ -202,7 +207,90 @@ def resnet18(seed):
     return w.model(f"ResNet-18 224, random weights of seed {seed}", "logits")
 
 
-NETWORKS = {"mobilenet_v2": mobilenet_v2, "efficientnet_lite0": efficientnet_lite0, "resnet18": resnet18}
+def mobilebert(seed):
+    """MobileBERT for questions and answers (Sun et al. 2020, table 1): 24 blocks of 512 values a token, each with a
+    bottleneck of 128, four heads and four feed-forward networks. Weights have BERT's standard deviation of 0.02."""
+    words, embedding, wide, narrow, heads, longest = 30522, 128, 512, 128, 4, 512
+    numbers = np.random.default_rng(int(seed))
+    w = Writer({})
+
+    def random(name, *shape):
+        return w.constant(name, (numbers.standard_normal(shape) * 0.02).astype(np.float32))
+
+    def dense(x, name, before, after):
+        product = w.node("MatMul", [x, random(name + ".weight", before, after)])
+        return w.node("Add", [product, w.constant(name + ".bias", np.zeros(after, np.float32))])
+
+    def no_norm(x, name, width):
+        scaled = w.node("Mul", [x, w.constant(name + ".norm.weight", np.ones(width, np.float32))])
+        return w.node("Add", [scaled, w.constant(name + ".norm.bias", np.zeros(width, np.float32))])
+
+    def split(x, name):
+        x = w.node("Reshape", [x, w.constant(name + ".split", np.array([0, 0, heads, narrow // heads]))])
+        return w.node("Transpose", [x], perm=[0, 2, 1, 3])
+
+    def attention(shared, x, name, mask):
+        query = split(dense(shared, name + ".query", narrow, narrow), name + ".query")
+        key = split(dense(shared, name + ".key", narrow, narrow), name + ".key")
+        value = split(dense(x, name + ".value", wide, narrow), name + ".value")
+        scores = w.node("MatMul", [query, w.node("Transpose", [key], perm=[0, 1, 3, 2])])
+        scores = w.node("Div", [scores, w.constant(name + ".root", np.float32(np.sqrt(narrow / heads)))])
+        shares = w.node("Softmax", [w.node("Add", [scores, mask])], axis=-1)
+        mixed = w.node("Transpose", [w.node("MatMul", [shares, value])], perm=[0, 2, 1, 3])
+        return w.node("Reshape", [mixed, w.constant(name + ".join", np.array([0, 0, narrow]))])
+
+    def feed_forward(x, name):
+        inner = w.node("Relu", [dense(x, name + ".inner", narrow, wide)])
+        return no_norm(w.node("Add", [dense(inner, name + ".outer", wide, narrow), x]), name, narrow)
+
+    def block(x, name, mask):
+        inner = no_norm(dense(x, name + ".input", wide, narrow), name + ".input", narrow)
+        shared = no_norm(dense(x, name + ".shared", wide, narrow), name + ".shared", narrow)
+        mixed = dense(attention(shared, x, name + ".attention", mask), name + ".mixed", narrow, narrow)
+        inner = no_norm(w.node("Add", [mixed, inner]), name + ".mixed", narrow)
+        for part in range(4):
+            inner = feed_forward(inner, f"{name}.feed_forward.{part}")
+        return no_norm(w.node("Add", [dense(inner, name + ".output", narrow, wide), x]), name + ".output", wide)
+
+    # 0 for a token to attend to and -10000 for padding, as in BERT.
+    present = w.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+    absent = w.node("Sub", [w.constant("one", np.float32(1)), present])
+    mask = w.node("Mul", [absent, w.constant("padding", np.float32(-10000))])
+    mask = w.node("Unsqueeze", [mask, w.constant("mask.axes", np.array([1, 2]))])
+    # A token is embedded together with its neighbours on both sides.
+    one = w.node("Gather", [random("words", words, embedding), "input_ids"])
+    around = w.node("Pad", [one, w.constant("around", np.array([0, 1, 0, 0, 1, 0]))])
+    zero, one_axis = w.constant("zero", np.array([0])), w.constant("token.axis", np.array([1]))
+    end = np.iinfo(np.int64).max
+    parts = [
+        w.node("Slice", [around, *(w.constant(f"{name}.{edge}", np.array([at])) for edge, at in edges), one_axis])
+        for name, edges in (("next", (("from", 2), ("to", end))), ("previous", (("from", 0), ("to", -2))))
+    ]
+    three = w.node("Concat", [parts[0], one, parts[1]], axis=-1)
+    tokens = w.node("Gather", [w.node("Shape", ["input_ids"]), one_axis])
+    positions = w.node("Slice", [random("positions", longest, wide), zero, tokens, zero])
+    x = w.node("Add", [dense(three, "embedding", 3 * embedding, wide), positions])
+    x = w.node("Add", [x, w.node("Gather", [random("segments", 2, wide), "token_type_ids"])])
+    x = no_norm(x, "embedding", wide)
+    for index in range(24):
+        x = block(x, f"block.{index}", mask)
+    dense(x, "answer", wide, 2)
+    w.nodes[-1].output[0] = "logits"
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, [1, "tokens"])
+        for name in ("input_ids", "attention_mask", "token_type_ids")
+    ]
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, "tokens", 2])
+    about = f"MobileBERT for questions and answers, random weights of seed {seed}"
+    return checked(helper.make_graph(w.nodes, about, inputs, [logits], w.initializers))
+
+
+NETWORKS = {
+    "mobilenet_v2": mobilenet_v2,
+    "efficientnet_lite0": efficientnet_lite0,
+    "resnet18": resnet18,
+    "mobilebert": mobilebert,
+}
 
 if __name__ == "__main__":
     if len(sys.argv) != 4 or sys.argv[1] not in NETWORKS:

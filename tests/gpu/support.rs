@@ -102,4 +102,4 @@ pub(crate) fn first_label(scores: &[f32]) -> Option<usize> {
 }
 
 /// Networks whose vocabulary is too large for exact indices in 16-bit floats, so that they are refused in 16 bits.
-pub(crate) const IN_32_BITS_ALONE: [&str; 1] = ["minilm"];
+pub(crate) const IN_32_BITS_ALONE: [&str; 2] = ["minilm", "mobilebert"];

@@ -2,7 +2,7 @@
 
     texpool models fetch all
     pip install onnxruntime==1.31.1 ai-edge-litert==2.3.0 numpy==2.4.6 pillow
-    python models/make.py ...   (mobilenet_v2, efficientnet_lite0 and resnet18, into the cache as NAME.onnx)
+    python models/make.py ...   (mobilenet_v2, efficientnet_lite0, resnet18 and mobilebert, into the cache as NAME.onnx)
     python tests/data/zoo/make.py CACHE_FOLDER [NAME ...]
 
 An input is a part of a picture as it is, without resizing, so that the test cuts out the very same bytes. Of an output
@@ -82,6 +82,11 @@ CASES = {
         "paraphrase-MiniLM-L3-v2.onnx",
         {"input_ids": {"values": SENTENCES}, "attention_mask": {"values": [[int(i > 0) for i in s] for s in SENTENCES]}},
         {"batch_size": 2, "sequence_length": 8}),
+    "mobilebert": (
+        "mobilebert.onnx",
+        {"input_ids": {"values": SENTENCES[1:]}, "attention_mask": {"values": [[int(i > 0) for i in SENTENCES[1]]]},
+         "token_type_ids": {"values": [[int(at > 2) for at in range(8)]]}},
+        {"tokens": 8}),
     **{
         f"light_{name}": (f"light_{name}.onnx", {input: picture("coffee", *CUP, UNIT)}, {})
         for name, input in (

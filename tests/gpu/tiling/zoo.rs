@@ -27,6 +27,7 @@ tested! {
     light_vgg19, None, Factor(12.0);
     light_zfnet512, None, Factor(16.0);
     minilm, None, Factor(1.0);
+    mobilebert, None, Nothing("no division of eight tokens takes fewer bytes");
     mobilenet_v2, None, Factor(11.0);
     mtcnn_onet, None, Factor(14.0);
     mtcnn_pnet, None, Factor(27.0);
