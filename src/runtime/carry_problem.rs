@@ -40,6 +40,8 @@ pub enum CarryProblem {
         /// Quantisation of the input.
         input: Option<Quantization>,
     },
+    /// The extent of the output along this axis is found in each run.
+    Bounded(usize),
     /// The input already gets the values of this output.
     Carried(String),
 }
@@ -47,6 +49,9 @@ pub enum CarryProblem {
 impl CarryProblem {
     /// Returns the first mismatch.
     pub(super) fn between(output: &TensorInfo, input: &TensorInfo) -> Option<Self> {
+        if let Some(axis) = output.bounded_axis {
+            return Some(Self::Bounded(axis));
+        }
         if output.dims != input.dims {
             return Some(Self::Extents { output: output.dims.clone(), input: input.dims.clone() });
         }
@@ -70,6 +75,7 @@ impl fmt::Display for CarryProblem {
             Self::Quantization { output, input } => {
                 write!(f, "one is {}, the other {}", quantization(output), quantization(input))
             }
+            Self::Bounded(axis) => write!(f, "the output's extent along axis {axis} is found in each run"),
             Self::Carried(output) => write!(f, "the input already carries output `{}`", printable(output)),
         }
     }

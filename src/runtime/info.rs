@@ -28,6 +28,8 @@ pub struct TensorInfo {
     pub element_type: ElementType,
     /// Quantisation of integer elements; `None` if integers represent themselves.
     pub quantization: Option<Quantization>,
+    /// Axis along which the extent of an output is found in each run. [`dims`](Self::dims) has the most that it can be.
+    pub bounded_axis: Option<usize>,
 }
 
 impl TensorInfo {
@@ -76,7 +78,19 @@ pub(super) fn infos(graph: &Graph, tensors: &[TensorId]) -> Vec<TensorInfo> {
             dims: tensor.dims.clone(),
             element_type: tensor.element_type,
             quantization: tensor.quantization,
+            bounded_axis: None,
         }
     };
     tensors.iter().map(info).collect()
+}
+
+/// Returns descriptions of the outputs of the caller.
+pub(super) fn output_infos(graph: &Graph) -> Vec<TensorInfo> {
+    let mut outputs = infos(graph, graph.caller_outputs());
+    for bounded in &graph.bounded {
+        if let Some(info) = outputs.get_mut(bounded.output) {
+            info.bounded_axis = Some(bounded.axis);
+        }
+    }
+    outputs
 }

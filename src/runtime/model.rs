@@ -2,7 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{Error, TensorInfo, TensorKey, info::infos, lookup::find};
+use super::{
+    Error, TensorInfo, TensorKey,
+    info::{infos, output_infos},
+    lookup::find,
+};
 use texpool_gpu::TensorRole;
 use texpool_model::import::{self, ImportOptions, ModelMetadata};
 use texpool_ops::{
@@ -119,7 +123,7 @@ impl Model {
     fn new(graph: Graph, metadata: ModelMetadata) -> Result<Self, Error> {
         check(&graph)?;
         ops::check(&graph)?;
-        let (inputs, outputs) = (infos(&graph, graph.caller_inputs()), infos(&graph, graph.caller_outputs()));
+        let (inputs, outputs) = (infos(&graph, graph.caller_inputs()), output_infos(&graph));
         Ok(Self {
             inputs: inputs.into(),
             outputs: outputs.into(),

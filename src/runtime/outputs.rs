@@ -2,12 +2,15 @@
 
 use std::ops::Index;
 
-use super::{Error, TensorInfo, TensorKey};
+use super::{CompiledModel, Error, TensorKey};
 use texpool_gpu::TensorRole;
-use texpool_model::tensor::{Tensor, convert::read_reals};
+use texpool_model::tensor::{
+    Tensor,
+    convert::{TensorSpec, read_reals},
+};
 
 /// Results of a run in the model's order, or read results in the requested order. Outputs in textures of the caller
-/// are not included.
+/// are not included. An output with a [bounded axis](crate::TensorInfo::bounded_axis) has the extent that the run found.
 ///
 /// ```no_run
 /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), Box<dyn std::error::Error>> {
@@ -109,12 +112,24 @@ impl<'k, K: Into<TensorKey<'k>>> Index<K> for Outputs {
     }
 }
 
-/// Converts results to the types of the model.
-pub(super) fn outputs_of(values: impl Iterator<Item = (usize, TensorInfo, Vec<f32>)>) -> Result<Outputs, Error> {
-    let tensor = |(output, info, values): (usize, TensorInfo, Vec<f32>)| {
+/// Converts results to the types of the model, and cuts those whose extents are among the results. `values` are by index
+/// among the graph's outputs.
+pub(super) fn outputs_of(compiled: &CompiledModel, values: Vec<(usize, Vec<f32>)>) -> Result<Outputs, Error> {
+    let (infos, graph) = (compiled.outputs(), compiled.model().graph());
+    let count = |output: usize| values.iter().find(|(other, _)| *other == output)?.1.first().copied();
+    let counts: Vec<(usize, f32)> =
+        graph.bounded.iter().filter_map(|bounded| Some((bounded.output, count(bounded.count)?))).collect();
+    let mut results = Vec::with_capacity(values.len());
+    for (output, mut values) in values {
+        let Some(info) = infos.get(output) else { continue };
+        let found = counts.iter().find(|(other, _)| *other == output);
+        let dims = match graph.bounded_output(output).zip(found) {
+            Some((bounded, &(_, count))) => bounded.cut(&info.dims, count, &mut values),
+            None => info.dims.clone(),
+        };
         let failed = |source| Error::Tensor { role: TensorRole::Output, name: info.name.clone(), source };
-        let tensor = read_reals(values, info.spec()).map_err(failed)?;
-        Ok((output, info.name, tensor))
-    };
-    Ok(Outputs::new(values.map(tensor).collect::<Result<_, Error>>()?))
+        let tensor = read_reals(values, TensorSpec { dims: &dims, ..info.spec() }).map_err(failed)?;
+        results.push((output, info.name.clone(), tensor));
+    }
+    Ok(Outputs::new(results))
 }

@@ -2,7 +2,7 @@
 
 use std::{future::IntoFuture, pin::Pin};
 
-use super::{Error, Outputs, TensorInfo, outputs::outputs_of};
+use super::{CompiledModel, Error, Outputs, outputs::outputs_of};
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_gpu::now;
 use texpool_gpu::{self, Answer, Gpu, RUN, Submitted, Wait};
@@ -34,12 +34,14 @@ type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
 pub struct Readback {
     /// The device, with the session's timeout.
     gpu: Gpu,
-    outputs: Vec<((usize, TensorInfo), texpool_gpu::Readback)>,
+    compiled: CompiledModel,
+    /// Indices among the graph's outputs, also of the extents that others have.
+    outputs: Vec<(usize, texpool_gpu::Readback)>,
 }
 
 impl Readback {
-    pub(super) fn new(gpu: &Gpu, outputs: Vec<((usize, TensorInfo), texpool_gpu::Readback)>) -> Self {
-        Self { gpu: gpu.clone(), outputs }
+    pub(super) fn new(gpu: &Gpu, compiled: &CompiledModel, outputs: Vec<(usize, texpool_gpu::Readback)>) -> Self {
+        Self { gpu: gpu.clone(), compiled: compiled.clone(), outputs }
     }
 
     /// Waits until the encoder's work is done, and reads the outputs.
@@ -54,12 +56,12 @@ impl Readback {
 
     async fn finish(self, wait: Wait) -> Result<Outputs, Error> {
         let mut all = Vec::with_capacity(self.outputs.len());
-        for ((output, info), readback) in self.outputs {
+        for (output, readback) in self.outputs {
             let mut values = vec![0.0; readback.value_count()];
             readback.finish(&self.gpu, wait, None, "reading outputs", &mut values).await?;
-            all.push((output, info, values));
+            all.push((output, values));
         }
-        outputs_of(all.into_iter())
+        outputs_of(&self.compiled, all)
     }
 }
 

@@ -305,6 +305,16 @@ impl Session {
         Err(Error::Bound { role, name, reason: "to be read it needs the usage COPY_SRC" })
     }
 
+    /// Adds the tensors with the extents of bounded outputs, by index among the graph's outputs.
+    fn with_counts(&self, mut outputs: Vec<usize>) -> Vec<usize> {
+        for bounded in &self.compiled.model().graph().bounded {
+            if outputs.contains(&bounded.output) && !outputs.contains(&bounded.count) {
+                outputs.push(bounded.count);
+            }
+        }
+        outputs
+    }
+
     /// Checks that every input has values already or is among `given`.
     fn check_complete(&self, provided: &[usize]) -> Result<(), Error> {
         let missing = (0..self.inputs().len()).filter(|i| !provided.contains(i) && !self.executor.is_filled(*i));

@@ -27,7 +27,8 @@ impl Session {
 
     /// Makes the model write this output to one of the caller's textures, from the next run on. The texture must match
     /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout). To be [read](Self::read) as well, it
-    /// needs the usage `COPY_SRC`.
+    /// needs the usage `COPY_SRC`. An output with a [bounded axis](crate::TensorInfo::bounded_axis) fills the texture to
+    /// its bound; only reading it tells how many of its places have a meaning.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, session: &mut texpool::Session) -> Result<(), texpool::Error> {
@@ -187,10 +188,9 @@ impl Session {
         encoder: &mut wgpu::CommandEncoder,
         outputs: impl IntoIterator<Item = K>,
     ) -> Result<Readback, Error> {
-        let outputs = self.readable(outputs)?;
+        let outputs = self.with_counts(self.readable(outputs)?);
         let readbacks = self.executor.encode_readbacks(&outputs, encoder)?;
-        let infos = outputs.into_iter().map(|output| (output, self.outputs()[output].clone()));
-        Ok(Readback::new(self.executor.gpu(), infos.zip(readbacks).collect()))
+        Ok(Readback::new(self.executor.gpu(), &self.compiled, outputs.into_iter().zip(readbacks).collect()))
     }
 
     /// Runs the model on the current contents of the inputs' textures without waiting. Wait on the returned

@@ -1,7 +1,7 @@
 //! Runs that take input values and return output values, either blocking or asynchronous.
 
 use super::Session;
-use crate::runtime::{Error, Outputs, TensorKey, outputs::outputs_of};
+use crate::runtime::{Error, Outputs, TensorInfo, TensorKey, outputs::outputs_of};
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_gpu::now;
 use texpool_gpu::{Few, TensorRole, Wait};
@@ -76,14 +76,12 @@ impl Session {
             let (executor, role) = (&self.executor, TensorRole::Output);
             executor.is_bound(role, output) || executor.is_carried(role, output)
         };
-        let read: Vec<usize> = (0..self.outputs().len()).filter(|&output| !stays(output)).collect();
+        let read = self.with_counts((0..self.outputs().len()).filter(|&output| !stays(output)).collect());
         let mut values = self.room(&read);
         let inputs = floats(&provided, &self.reals);
         let mut outputs: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
         self.executor.run_values(wait, &inputs, &mut outputs).await?;
-        outputs_of(
-            read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)),
-        )
+        outputs_of(&self.compiled, read.into_iter().zip(values).collect())
     }
 
     /// Runs the model on values, waits, and writes outputs into the caller's memory. Only the listed outputs are read
@@ -92,6 +90,9 @@ impl Session {
     /// An output view has elements of the model's type, or 32-bit floats, which receive the computed values without
     /// conversion. Dense 32-bit floats are copied only once: inputs from the caller's memory to the upload buffer,
     /// outputs from the readback buffer to the caller's memory.
+    ///
+    /// An output with a [bounded axis](crate::TensorInfo::bounded_axis) is written with zeros behind the extent that the
+    /// run found. [`run`](Self::run) and [`read`](Self::read) return it with that extent.
     ///
     /// After the first runs, a run allocates on the heap what wgpu does, and a channel for each tensor. It allocates
     /// more for values that are reordered, such as `[N, C, H, W]` of an ONNX model, for values that are streamed, and
@@ -151,6 +152,7 @@ impl Session {
         outputs: impl IntoIterator<Item = (O, TensorViewMut<'r>)>,
     ) -> Result<(), Error> {
         let provided = self.take_inputs(inputs)?;
+        let mut counts: Few<(usize, [f32; 1])> = Few::new();
         // Float views receive the values directly; other views are converted from floats afterwards.
         let mut direct: Few<(usize, &mut [f32])> = Few::new();
         let mut converted: Few<(usize, TensorViewMut<'r>)> = Few::new();
@@ -171,13 +173,31 @@ impl Session {
         for (output, room) in &converted {
             self.computed[*output].resize(room.len(), 0.0);
         }
-        let Self { executor, reals, computed, .. } = self;
+        let Self { compiled, executor, reals, computed, .. } = self;
+        let graph = compiled.model().graph();
+        let infos = compiled.outputs();
+        let bounded = |output: usize| graph.bounded_output(output);
+        for bounded in seen.iter().filter_map(|&output| bounded(output)) {
+            if counts.iter().all(|&(count, _)| count != bounded.count) {
+                counts.push((bounded.count, [0.0]));
+            }
+        }
         let of_others =
             computed.iter_mut().enumerate().filter(|(output, _)| converted.iter().any(|(o, _)| o == output));
         let mut places: Few<(usize, &mut [f32])> =
             of_others.map(|(output, values)| (output, &mut values[..])).collect();
         places.extend(direct);
+        places.extend(counts.iter_mut().map(|(output, count)| (*output, &mut count[..])));
         executor.run_values(wait, &floats(&provided, reals), &mut places).await?;
+        let found: Few<(usize, f32)> =
+            places.iter().map(|(output, values)| (*output, values.first().copied().unwrap_or_default())).collect();
+        for (output, values) in &mut places {
+            if let Some(bounded) = bounded(*output)
+                && let Some(&(_, count)) = found.iter().find(|(other, _)| *other == bounded.count)
+            {
+                bounded.clear(&infos[*output].dims, count, values);
+            }
+        }
         drop(places);
         for (output, mut room) in converted {
             read_reals_into(&self.computed[output], self.outputs()[output].spec(), &mut room)
@@ -294,17 +314,17 @@ impl Session {
         wait: Wait,
         outputs: impl IntoIterator<Item = K>,
     ) -> Result<Outputs, Error> {
-        let read = self.readable(outputs)?;
+        let read = self.with_counts(self.readable(outputs)?);
         let mut values = self.room(&read);
         let mut places: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
         self.executor.read_values(wait, &mut places).await?;
-        outputs_of(
-            read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)),
-        )
+        outputs_of(&self.compiled, read.into_iter().zip(values).collect())
     }
 
     fn room(&self, outputs: &[usize]) -> Vec<Vec<f32>> {
-        outputs.iter().map(|&output| vec![0.0; self.outputs()[output].len()]).collect()
+        // The extent of another output is a single number.
+        let len = |&output: &usize| self.outputs().get(output).map_or(1, TensorInfo::len);
+        outputs.iter().map(|output| vec![0.0; len(output)]).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The public interface on a device: each promise of contexts, models, sessions and pools is tested.
 
+mod bounded;
 mod carry;
 mod elements;
 mod errors;

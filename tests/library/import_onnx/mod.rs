@@ -8,6 +8,7 @@ mod doubles;
 mod empty;
 mod expanded;
 mod fold;
+mod found;
 mod fourier;
 mod functions;
 mod hostile;

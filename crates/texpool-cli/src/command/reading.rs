@@ -119,9 +119,11 @@ impl Reading {
         // Random inputs have no meaningful answer.
         let (Some(decoding), Some(view)) = (&self.decoding, view) else { return Ok(Reply::Unknown) };
         let tensors = graph.caller_outputs().iter().map(|&tensor| &graph.tensors[tensor]);
+        let lengths = values.iter().enumerate();
+        let dims: Vec<Vec<usize>> = lengths.map(|(output, v)| graph.output_dims(output, v.len())).collect();
         let outputs: Vec<Output<'_>> = tensors
-            .zip(values)
-            .map(|(tensor, values)| Output { name: &tensor.name, dims: &tensor.dims, values })
+            .zip(values.iter().zip(&dims))
+            .map(|(tensor, (values, dims))| Output { name: &tensor.name, dims, values })
             .collect();
         let decode = |names: Option<&[String]>| decoding.decode(&outputs, &view, names, self.top);
         let decoded = match (decode(self.names.as_deref()), self.names.as_deref()) {

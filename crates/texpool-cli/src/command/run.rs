@@ -185,19 +185,21 @@ impl Call<'_> {
         };
         self.draw(&inputs, answer.as_ref())?;
         let tensors = || self.graph.caller_outputs().iter().map(|&tensor| &self.graph.tensors[tensor]).zip(values);
+        let lengths = values.iter().enumerate();
+        let dims: Vec<Vec<usize>> = lengths.map(|(output, v)| self.graph.output_dims(output, v.len())).collect();
         let files = match &self.args.output {
             Some(folder) => {
                 self.files.check()?;
                 let stem = inputs.described.first().and_then(Input::stem).unwrap_or_default();
                 let folder = if self.several { folder.join(subfolder(index, &stem)) } else { folder.clone() };
-                write_outputs(&folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?
+                write_outputs(&folder, tensors().zip(&dims).map(|((t, v), dims)| (&*t.name, &**dims, &**v)))?
             }
             None => vec![],
         };
         let classes = answer.as_ref().map(Answer::classes).unwrap_or_default();
         let output = |(i, (tensor, values)): (usize, (&Tensor, &Vec<f32>))| Output {
             name: tensor.name.clone(),
-            shape: tensor.dims.clone(),
+            shape: dims[i].clone(),
             values: ValueSummary::from_slice(values),
             // Decodings of classes read the first output.
             classes: if i == 0 { classes.to_vec() } else { vec![] },

@@ -45,11 +45,16 @@ impl Executor {
         variables.try_for_each(|variable| self.carry(variable.output, variable.input, first_values(variable)))
     }
 
-    /// Returns the inputs or outputs of the caller, without those of the model's variables.
+    /// Returns the inputs or outputs of the caller, without those of the model's variables and the extents of bounded
+    /// outputs.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn caller_ports(&self, role: TensorRole) -> &[Port] {
-        let ports = self.ports(role);
-        &ports[..ports.len().saturating_sub(self.compiled.graph().variables.len())]
+        let (ports, graph) = (self.ports(role), self.compiled.graph());
+        let of_caller = match role {
+            TensorRole::Input => graph.caller_inputs(),
+            TensorRole::Output => graph.caller_outputs(),
+        };
+        &ports[..of_caller.len().min(ports.len())]
     }
 
     /// Returns the pairs of output and input whose values are carried.

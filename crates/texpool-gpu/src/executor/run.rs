@@ -12,11 +12,14 @@ use crate::{
 };
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{TensorRole, wait::now};
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::Arc;
 use texpool_ops::graph::NotFinite;
 
 impl Executor {
     /// Runs the model on dense values in the file's order, one slice per input of the caller. Returns one vector per
-    /// output of the caller. Inputs and outputs bound to textures of the caller are skipped.
+    /// output of the caller. Inputs and outputs bound to textures of the caller are skipped. An output whose extent is
+    /// found in the run ([`Graph::bounded`](texpool_ops::graph::Graph::bounded)) has as many values as that leaves.
     ///
     /// After a failed run the executor remains usable: the next run is correct or fails with a typed error, too.
     /// After a [`GpuError::Timeout`], the next run first waits, up to the timeout again, for the work still on the
@@ -33,8 +36,8 @@ impl Executor {
         Ok(outputs)
     }
 
-    /// Version of `run` that writes into vectors of the caller, which must have the outputs' lengths. After an error,
-    /// their contents are undefined.
+    /// Version of `run` that writes into vectors of the caller, which must have the outputs' lengths. Those of bounded
+    /// outputs may have any, and are given theirs. After an error, their contents are undefined.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -43,8 +46,29 @@ impl Executor {
         let numbers = by_value(TensorRole::Output, self.caller_ports(TensorRole::Output), outputs.len())?;
         let inputs: Vec<_> =
             self.inputs_by_value(inputs.len())?.into_iter().zip(inputs).map(|(i, &v)| (i, v)).collect();
-        let mut outputs: Vec<_> = numbers.into_iter().zip(outputs).map(|(i, v)| (i, &mut v[..])).collect();
-        now(self.run_values(Wait::Block, &inputs, &mut outputs))
+        let compiled = Arc::clone(&self.compiled);
+        let graph = compiled.graph();
+        let (bounded, dims) = (|i: usize| graph.bounded_output(i), |i: usize| &graph.tensors[graph.outputs[i]].dims);
+        let mut counts = Vec::new();
+        for (&i, values) in numbers.iter().zip(&mut *outputs) {
+            if let Some(bounded) = bounded(i) {
+                values.resize(dims(i).iter().product(), 0.0);
+                if counts.iter().all(|&(count, _)| count != bounded.count) {
+                    counts.push((bounded.count, [0.0; 1]));
+                }
+            }
+        }
+        let mut places: Vec<_> = numbers.iter().zip(&mut *outputs).map(|(&i, v)| (i, &mut v[..])).collect();
+        places.extend(counts.iter_mut().map(|(i, count)| (*i, &mut count[..])));
+        now(self.run_values(Wait::Block, &inputs, &mut places))?;
+        for (&i, values) in numbers.iter().zip(outputs) {
+            if let Some(bounded) = bounded(i)
+                && let Some((_, [count])) = counts.iter().find(|(count, _)| *count == bounded.count)
+            {
+                bounded.cut(dims(i), *count, values);
+            }
+        }
+        Ok(())
     }
 
     /// Runs the model on values for some inputs and the current texture contents for the others. Reads back some

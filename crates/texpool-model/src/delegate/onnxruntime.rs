@@ -40,7 +40,7 @@ fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<No
     match &node.verdict {
         Verdict::Known if folded => Some(NodeStanding::Known),
         Verdict::Computed | Verdict::Passed | Verdict::Known => {
-            control_flow(graph, node).or_else(|| unfit(graph, node)).map(NodeStanding::Left)
+            kept_by_runtime(graph, node).or_else(|| unfit(graph, node)).map(NodeStanding::Left)
         }
         Verdict::Refused(refusal) => Some(NodeStanding::Left(refusal.clone())),
         Verdict::Unknown(refusal) => Some(NodeStanding::Unknown(refusal.clone())),
@@ -48,8 +48,9 @@ fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<No
 }
 
 /// Refuses nodes whose bodies the runtime keeps: loops, and an `If` whose condition is computed in a run. The runtime puts
-/// the branch of any other `If` in its place before it queries the provider.
-fn control_flow(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> {
+/// the branch of any other `If` in its place before it queries the provider. Also refuses nodes whose results have an
+/// extent that depends on values, which the runtime must know for the nodes behind them.
+fn kept_by_runtime(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> {
     let is_constant = |&tensor: &usize| graph.tensors[tensor].constant;
     let (reason, hint) = match node.operator.as_str() {
         "If" if !node.inputs.first().is_some_and(is_constant) => (
@@ -59,6 +60,10 @@ fn control_flow(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> {
         "Loop" | "Scan" => (
             "the runtime keeps the body of a loop",
             "the runtime computes it; texpool alone repeats the body where its iterations can be counted",
+        ),
+        "Compress" | "NonMaxSuppression" | "NonZero" if node.verdict != Verdict::Known => (
+            "an extent of its result depends on values",
+            "the runtime computes it; texpool alone computes as many places as there may be",
         ),
         _ => return None,
     };

@@ -63,7 +63,37 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
             return Err(CheckError::Output { tensor: tensor.name.clone(), what: "there twice" });
         }
     }
-    variables(graph)
+    variables(graph)?;
+    bounded(graph)
+}
+
+/// Checks the outputs whose extent is found in a run: the tensors of their extents follow the caller's outputs.
+fn bounded(graph: &Graph) -> Result<(), CheckError> {
+    let others = graph.outputs.len().saturating_sub(graph.variables.len());
+    let caller = graph.caller_outputs().len();
+    for (position, bounded) in graph.bounded.iter().enumerate() {
+        let tensor = graph.outputs.get(bounded.output).map(|&id| &graph.tensors[id]);
+        let name = tensor.map_or_else(|| format!("output {}", bounded.output), |tensor| tensor.name.clone());
+        let refuse = |what| Err(CheckError::Output { tensor: name.clone(), what });
+        let count = graph.outputs.get(bounded.count).map(|&id| graph.shape(id).checked_len());
+        if bounded.output >= caller || tensor.is_none_or(|tensor| bounded.axis >= tensor.dims.len()) {
+            return refuse("bounded along no axis of an output of the caller");
+        }
+        if !(caller..others).contains(&bounded.count) || count != Some(Some(1)) {
+            return refuse("bounded by something other than one number behind the caller's outputs");
+        }
+        if graph.bounded[..position].iter().any(|other| other.output == bounded.output) {
+            return refuse("bounded twice");
+        }
+    }
+    let is_count = |output: usize| graph.bounded.iter().any(|bounded| bounded.count == output);
+    match (caller..others).find(|&output| !is_count(output)) {
+        Some(output) => {
+            let tensor = graph.tensors[graph.outputs[output]].name.clone();
+            Err(CheckError::Output { tensor, what: "neither the caller's nor the extent of another" })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks the variables: they are the last inputs and outputs, and what a run writes is what the next one reads.

@@ -1,6 +1,7 @@
 //! The model in memory: tensors, operators and their attributes. Independent of file formats and devices.
 
 mod blocks;
+mod bounded;
 mod builder;
 mod check;
 mod constant;
@@ -23,6 +24,7 @@ mod subtensor;
 mod variable;
 
 pub use blocks::{BlockSize, Blocks, LayerKind};
+pub use bounded::BoundedOutput;
 pub use builder::GraphBuilder;
 pub use check::check;
 pub use constant::{Bytes, Constant, QuantParams, Reals, exceeds_half};
@@ -172,8 +174,11 @@ pub struct Graph {
     pub nodes: IdVec<NodeId, Node>,
     /// Tensors that are given: by the caller, and after those the values of the variables before a run.
     pub inputs: Vec<TensorId>,
-    /// Tensors that are wanted: by the caller, and after those the values of the variables after a run.
+    /// Tensors that are wanted: by the caller, after those the extents of bounded outputs, and last the values of the
+    /// variables after a run.
     pub outputs: Vec<TensorId>,
+    /// Outputs of the caller whose extent along an axis is found in a run.
+    pub bounded: Vec<BoundedOutput>,
     /// Values that are kept from run to run, in the order of their inputs and outputs.
     pub variables: Vec<Variable>,
     /// Blocks that the kernels compute. Set by compiling, for the class of the device.
@@ -193,7 +198,49 @@ impl Graph {
 
     /// Tensors that the caller reads.
     pub fn caller_outputs(&self) -> &[TensorId] {
-        &self.outputs[..self.outputs.len().saturating_sub(self.variables.len())]
+        let others = self.outputs.len().saturating_sub(self.variables.len());
+        let first_count = self.bounded.iter().map(|bounded| bounded.count).min();
+        &self.outputs[..first_count.unwrap_or(others).min(others)]
+    }
+
+    /// Returns the record of an output whose extent is found in a run.
+    pub fn bounded_output(&self, output: usize) -> Option<&BoundedOutput> {
+        self.bounded.iter().find(|bounded| bounded.output == output)
+    }
+
+    /// Cuts the values of all outputs to the extents that a run found, and keeps those of the caller.
+    ///
+    /// ```
+    /// use texpool::graph::{BoundedOutput, GraphBuilder, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("roots");
+    /// let (x, n) = (b.input("x", &[4])?, b.input("n", &[1])?);
+    /// let (roots, count) = (b.unary("roots", Unary::Sqrt, x)?, b.unary("count", Unary::Abs, n)?);
+    /// let mut graph = b.finish(&[roots, count])?;
+    /// graph.bounded.push(BoundedOutput { output: 0, axis: 0, count: 1 });
+    /// let mut outputs = vec![vec![1.0, 2.0, 0.0, 0.0], vec![2.0]];
+    /// graph.cut_outputs(&mut outputs);
+    /// assert_eq!(outputs, [[1.0, 2.0]]);
+    /// assert_eq!(graph.output_dims(0, outputs[0].len()), [2]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
+    pub fn cut_outputs(&self, outputs: &mut Vec<Vec<f32>>) {
+        for bounded in &self.bounded {
+            let count = outputs.get(bounded.count).and_then(|values| values.first()).copied().unwrap_or_default();
+            if let (Some(values), Some(&tensor)) = (outputs.get_mut(bounded.output), self.outputs.get(bounded.output)) {
+                bounded.cut(&self.tensors[tensor].dims, count, values);
+            }
+        }
+        if !self.bounded.is_empty() {
+            outputs.truncate(self.caller_outputs().len());
+        }
+    }
+
+    /// Returns the extents of an output of the caller in a run that gave this number of values.
+    pub fn output_dims(&self, output: usize, values: usize) -> Vec<usize> {
+        let Some(&tensor) = self.outputs.get(output) else { return Vec::new() };
+        let dims = &self.tensors[tensor].dims;
+        self.bounded_output(output).map_or_else(|| dims.clone(), |bounded| bounded.dims_of(dims, values))
     }
 
     /// Returns whether the values of a tensor are part of the model.

@@ -147,6 +147,11 @@ impl<'p> Place<'p> {
         }
     }
 
+    /// Returns whether the node is in a body or function.
+    pub(super) const fn is_nested(&self) -> bool {
+        self.depth > 0
+    }
+
     /// Returns the place of nodes in a body of a node.
     pub(super) fn within(&self) -> Result<Self, Problem> {
         let depth = self.depth + 1;

@@ -12,14 +12,14 @@ use super::{
     names::Names,
     preferred_input_layout::PreferredLayouts,
     tensor::ValueSource,
-    value::{Computed, Value},
+    value::{BoundedAxis, Computed, Value},
 };
 use crate::import::{
     ImportOptions,
     error::{ImportError, Problem},
     label::label,
 };
-use texpool_ops::graph::{ElementType, LayoutPermutation, Op, TensorId};
+use texpool_ops::graph::{BoundedOutput, ElementType, LayoutPermutation, Op, TensorId};
 
 fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportError {
     move |problem| problem.of_graph_io(role, &port.name)
@@ -152,12 +152,39 @@ pub(super) fn outputs(
     values: &mut ValueSource,
 ) -> Result<(), ImportError> {
     let mut io_tensors: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
-    for port in &file.outputs {
+    let mut bounds = Vec::new();
+    for (index, port) in file.outputs.iter().enumerate() {
+        if let Some(bound) = names.bound(&port.name) {
+            bounds.push((index, bound.clone()));
+        }
         let tensor = output(port, lowering, names, values, &io_tensors)
             .map_err(|problem| of_bound(problem, options))
             .map_err(refused("output", port))?;
         io_tensors.insert(tensor);
         lowering.graph.outputs.push(tensor);
+    }
+    counts(&bounds, lowering)
+}
+
+/// Adds the extents that are found in a run behind the outputs, and records which output has which.
+fn counts(bounds: &[(usize, BoundedAxis)], lowering: &mut GraphLowering) -> Result<(), ImportError> {
+    let mut added: Vec<(TensorId, usize)> = Vec::new();
+    for (output, bound) in bounds {
+        let known = added.iter().find(|(tensor, _)| *tensor == bound.count.tensor);
+        let count = match known {
+            Some(&(_, count)) => count,
+            None => {
+                let shape = lowering.graph.shape(bound.count.tensor);
+                // A copy, because the extent may be an output itself.
+                let copied = lowering.emit(Op::Reshape, &[bound.count.tensor], shape);
+                let tensor = copied.map_err(|problem| problem.of_graph_io("output", "extent"))?;
+                let count = lowering.graph.outputs.len();
+                lowering.graph.outputs.push(tensor);
+                added.push((bound.count.tensor, count));
+                count
+            }
+        };
+        lowering.graph.bounded.push(BoundedOutput { output: *output, axis: bound.axis, count });
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::{
     array::Array,
+    bounded,
     explained::explained,
     functions::{Call, Operator, Place},
     graph_lowering::GraphLowering,
@@ -12,7 +13,7 @@ use super::{
     op_registry::{Fold, OnnxOpEntry},
     opset6,
     tensor::ValueSource,
-    value::Value,
+    value::{BoundedAxis, Value},
 };
 use crate::import::{
     error::{Problem, RefusedNodes},
@@ -41,8 +42,12 @@ pub(super) fn lower_node<'m>(
     let attributes = place.attributes(node)?;
     let read: Vec<bool> = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let before = lowering.graph.tensors.len();
+    let bounds: Vec<Option<BoundedAxis>> = node.inputs.iter().map(|name| names.bound(name).cloned()).collect();
     let entry = match operator {
         Operator::Entry(entry) => entry,
+        Operator::Function(_) if bounds.iter().any(Option::is_some) => {
+            return Err(Problem::unsupported("it is a function of an operand whose extent is found in a run"));
+        }
         Operator::Function(definition) => {
             let call = place.call(definition, &attributes)?;
             let results = lower_call(&call, node, operands, &read, lowering, values)?;
@@ -50,6 +55,9 @@ pub(super) fn lower_node<'m>(
             return names.state(node, results, before, lowering);
         }
     };
+    if let Some(name) = names.bounded_in_bodies(node) {
+        return Err(Problem::unsupported(format!("its body reads `{name}`, whose extent is found in a run")));
+    }
     let result = node.outputs.iter().find(|name| !name.is_empty());
     lowering.begin(place.index, result.map(String::as_str).unwrap_or_default());
     if !entry.support.types.keeps_bytes() {
@@ -62,8 +70,22 @@ pub(super) fn lower_node<'m>(
     let results = vec![None; node.outputs.len()];
     let first = lowering.graph.nodes.len();
     let (attributes, bodies) = (&attributes[..], &mut Scope { place, names });
-    let mut ctx =
-        NodeLowering { lowering, node, attributes, opset, operands, results, read, values, bodies, is_open: false };
+    let mut ctx = NodeLowering {
+        lowering,
+        node,
+        attributes,
+        opset,
+        operands,
+        bounds,
+        bound: None,
+        is_nested: place.is_nested(),
+        results,
+        read,
+        values,
+        bodies,
+        is_open: false,
+    };
+    let passed = bounded::of_results(&mut ctx)?;
     let fold = entry.fold.filter(|_| are_constant);
     let charged = apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
     if ctx.is_open {
@@ -73,7 +95,7 @@ pub(super) fn lower_node<'m>(
     if entry.support.types != Types::Quantised {
         integers::mark(&mut ctx, first)?;
     }
-    let results = std::mem::take(&mut ctx.results);
+    let (results, bound) = (std::mem::take(&mut ctx.results), passed.or(ctx.bound.take()));
     drop(ctx);
     let result_bytes = freed(&results);
     if fold.is_some() && lowering.graph.tensors.len() == before {
@@ -82,7 +104,8 @@ pub(super) fn lower_node<'m>(
     } else {
         lowering.meter.memory(result_bytes)?;
     }
-    names.state(node, results, before, lowering)
+    names.state(node, results, before, lowering)?;
+    bound.map_or(Ok(()), |bound| names.set_bound(node, &bound))
 }
 
 /// Returns the memory of known results that ends with them.

@@ -7,6 +7,7 @@
 mod alike;
 mod array;
 mod bodies;
+mod bounded;
 mod dims;
 mod element_type;
 mod explained;

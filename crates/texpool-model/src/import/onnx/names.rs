@@ -8,7 +8,7 @@ use super::{
     graph_lowering::GraphLowering,
     model::{Graph, Node, Tensor},
     tensor::ValueSource,
-    value::Value,
+    value::{BoundedAxis, Value},
 };
 use crate::import::{
     error::{ImportError, Problem},
@@ -96,6 +96,8 @@ pub(super) struct Names<'m> {
     later: HashSet<&'m str>,
     /// Number of later operands and outputs that read a name. Names that nothing reads have no entry.
     readers: HashMap<&'m str, usize>,
+    /// Axes whose extent is found in a run.
+    bounds: HashMap<&'m str, BoundedAxis>,
     /// Memory that the tables take, in bytes.
     bytes: usize,
 }
@@ -139,7 +141,7 @@ impl<'m> Names<'m> {
         for name in file.nodes.iter().flat_map(reads).chain(outputs) {
             *readers.entry(name).or_default() += 1;
         }
-        Ok(Self { initializers: &file.initializers, entries, later, readers, bytes })
+        Ok(Self { initializers: &file.initializers, entries, later, readers, bounds: HashMap::new(), bytes })
     }
 
     /// Collects the names of a body, its operands, and the values that it reads from the enclosing graph. Its own names
@@ -229,6 +231,33 @@ impl<'m> Names<'m> {
     /// Defines the value of a name.
     pub(super) fn define(&mut self, name: &'m str, value: Value) {
         self.entries.insert(name, Entry::Value(value));
+    }
+
+    /// Returns the axis of a name's value whose extent is found in a run.
+    pub(super) fn bound(&self, name: &str) -> Option<&BoundedAxis> {
+        self.bounds.get(name)
+    }
+
+    /// Returns the first name that the bodies of a node read whose extent is found in a run.
+    pub(super) fn bounded_in_bodies<'n>(&self, node: &'n Node) -> Option<&'n str> {
+        if self.bounds.is_empty() {
+            return None;
+        }
+        bodies::captured(node).into_iter().filter(|name| self.bounds.contains_key(name)).min()
+    }
+
+    /// Records that the extents of a node's results along an axis are found in a run. Fails if a result has no such axis.
+    pub(super) fn set_bound(&mut self, node: &'m Node, bound: &BoundedAxis) -> Result<(), Problem> {
+        for name in node.outputs.iter().filter(|name| !name.is_empty()) {
+            if let Some(facts) = self.facts(name) {
+                if facts.is_known || facts.dims.get(bound.axis) != Some(&bound.bound) {
+                    let reason = format!("the extent of its result `{name}` depends on one that is found in a run");
+                    return Err(Problem::unsupported(reason));
+                }
+                self.bounds.insert(name, bound.clone());
+            }
+        }
+        Ok(())
     }
 
     /// Records the reason for which the value of a name cannot be read.

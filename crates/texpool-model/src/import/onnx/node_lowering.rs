@@ -8,7 +8,7 @@ use super::{
     layout::AtomLayout,
     model::{Attribute, Body, Graph, MAX_DEPTH, Node},
     tensor::ValueSource,
-    value::{Computed, Value},
+    value::{BoundedAxis, Computed, Value},
 };
 use crate::import::{
     common::axes::{axis, sorted_axes},
@@ -40,6 +40,12 @@ pub(in crate::import) struct NodeLowering<'c> {
     /// Version of the operator set for the node's domain.
     pub(super) opset: i64,
     pub(super) operands: Vec<Option<Value>>,
+    /// Axes of the operands whose extent is found in a run.
+    pub(super) bounds: Vec<Option<BoundedAxis>>,
+    /// Axis of the results whose extent is found in a run.
+    pub(super) bound: Option<BoundedAxis>,
+    /// True if the node is in a body or function.
+    pub(super) is_nested: bool,
     pub(super) results: Vec<Option<Value>>,
     /// True for results that are read by a node or output.
     pub(super) read: Vec<bool>,
@@ -290,6 +296,12 @@ impl<'c> NodeLowering<'c> {
         if let Some(result) = self.results.get_mut(position) {
             *result = Some(value);
         }
+    }
+
+    /// Sets the first result, whose extent along an axis is found in a run.
+    pub(super) fn give_bounded(&mut self, value: Value, bound: BoundedAxis) {
+        self.give(0, value);
+        self.bound = Some(bound);
     }
 
     /// Sets the first result to a tensor with extents in the file's order.

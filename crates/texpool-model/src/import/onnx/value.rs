@@ -58,3 +58,26 @@ impl Computed {
         }
     }
 }
+
+/// An axis whose extent is found in a run.
+#[derive(Clone, Debug)]
+pub(super) struct BoundedAxis {
+    /// Axis in the file's order.
+    pub(super) axis: usize,
+    /// The extent: one number.
+    pub(super) count: Computed,
+    /// The most that the extent can be, which is the axis's extent in the tensor.
+    pub(super) bound: usize,
+}
+
+impl BoundedAxis {
+    /// Returns the axis's record for another place among the axes.
+    pub(super) fn on(&self, axis: usize) -> Self {
+        Self { axis, ..self.clone() }
+    }
+
+    /// Returns whether two axes are at the same place and have the same extent in each run.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.axis == other.axis && self.count.tensor == other.count.tensor
+    }
+}

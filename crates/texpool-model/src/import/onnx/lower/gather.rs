@@ -33,7 +33,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Tile", 1, All, "rearrange", Any, tile).limits("repeats must be known").fold_repeated(tile),
     OnnxOpEntry::new("OneHot", 9, Numbers, "binary", Any, one_hot).limits("depth and values must be known"),
     OnnxOpEntry::new("Trilu", 14, All, "binary", Any, trilu).limits("the diagonal must be known"),
-    OnnxOpEntry::new("NonZero", 9, All, "none", Any, non_zero).limits("the input must be known").fold(non_zero),
 ];
 
 fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
@@ -316,19 +315,5 @@ fn trilu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     // Selects elements instead of multiplying, so that NaN and infinities on the other side become zeros, too.
     let result = two(ctx, Binary::ZeroUnless, &Value::Known(mask), &x, x.element_type())?;
     ctx.give(0, Value::Computed(result));
-    Ok(())
-}
-
-fn non_zero(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let x = ctx.known(0, "input")?;
-    ctx.budget_for(&[x.dims().len().max(1), x.len()], 3 * size_of::<i64>(), 2)?;
-    let values = x.to_f32();
-    let nonzero: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
-    let by = strides(x.dims());
-    let index = |axis: usize| nonzero.iter().map(move |_| axis).zip(&nonzero);
-    let indices: Vec<i64> = (0..x.dims().len())
-        .flat_map(|axis| index(axis).map(|(axis, &flat)| (flat / by[axis] % x.dims()[axis]) as i64).collect::<Vec<_>>())
-        .collect();
-    ctx.give(0, Value::Known(Array::of_ints(vec![x.dims().len(), nonzero.len()], ElementType::I64, indices)));
     Ok(())
 }

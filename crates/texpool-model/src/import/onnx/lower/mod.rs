@@ -7,6 +7,7 @@ mod basic;
 mod branch;
 mod concat;
 mod conv;
+mod found;
 mod fourier;
 mod gather;
 mod gather_nd;
@@ -36,7 +37,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 23] = [
+static OPERATORS: [&[OnnxOpEntry]; 24] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -50,6 +51,7 @@ static OPERATORS: [&[OnnxOpEntry]; 23] = [
     shapes::OPERATORS,
     gather::OPERATORS,
     gather_nd::OPERATORS,
+    found::OPERATORS,
     image::OPERATORS,
     quant::OPERATORS,
     integer::OPERATORS,

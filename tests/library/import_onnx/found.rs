@@ -1,0 +1,293 @@
+//! Extents that depend on values: NonZero, Compress and NonMaxSuppression, and the operators behind them.
+
+use texpool_model::import::{ImportOptions, OutlineSource, Verdict};
+use texpool_ops::{graph::Graph, ops::reference};
+
+use super::support::{
+    import,
+    onnx::{Attr, Model},
+};
+
+/// Pseudo-random numbers.
+struct Random(u32);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 8) as usize % bound
+    }
+
+    /// Values of which about a share is zero.
+    fn sparse(&mut self, len: usize) -> Vec<f32> {
+        let density = self.below(5);
+        (0..len).map(|_| if self.below(4) < density { self.below(9) as f32 - 4.0 } else { 0.0 }).collect()
+    }
+}
+
+/// Extents and values of the outputs.
+fn outputs(graph: &Graph, inputs: &[Vec<f32>]) -> Vec<(Vec<usize>, Vec<f32>)> {
+    let mut outputs = reference::outputs(graph, inputs).unwrap();
+    graph.cut_outputs(&mut outputs);
+    outputs.into_iter().enumerate().map(|(i, values)| (graph.output_dims(i, values.len()), values)).collect()
+}
+
+#[test]
+fn elements_that_are_not_zero_are_found_in_order() {
+    let mut random = Random(1);
+    for dims in [&[1][..], &[7], &[3, 5], &[2, 1, 4], &[2, 3, 2, 2, 3]] {
+        let mut m = Model::new();
+        m.input("x", &dims.iter().map(|&d| d as i64).collect::<Vec<_>>());
+        m.node("NonZero", &["x"], &["y"], &[]);
+        m.output("y");
+        let graph = import(m.bytes()).unwrap();
+        let len = dims.iter().product();
+        for round in 0..6 {
+            let x = if round == 0 { vec![0.0; len] } else { random.sparse(len) };
+            let found: Vec<usize> = (0..len).filter(|&i| x[i] != 0.0).collect();
+            let expected: Vec<f32> = (0..dims.len())
+                .flat_map(|axis| {
+                    let by: usize = dims[axis + 1..].iter().product();
+                    found.iter().map(move |&i| (i / by % dims[axis]) as f32)
+                })
+                .collect();
+            assert_eq!(outputs(&graph, &[x.clone()]), [(vec![dims.len(), found.len()], expected)], "{x:?}");
+        }
+    }
+}
+
+#[test]
+fn infinities_and_nan_are_not_zero() {
+    let mut m = Model::new();
+    m.input("x", &[5]);
+    m.node("NonZero", &["x"], &["y"], &[]);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    let x = vec![f32::NAN, 0.0, f32::NEG_INFINITY, -0.0, f32::INFINITY];
+    assert_eq!(outputs(&graph, &[x]), [(vec![1, 3], vec![0.0, 2.0, 4.0])]);
+}
+
+/// Rows of the data, and columns.
+const ROWS: usize = 9;
+const COLUMNS: usize = 4;
+
+/// Adds some operators that pass rows on, and returns the name of the last result. The rows are along axis 0.
+fn chain(m: &mut Model, random: &mut Random) -> String {
+    m.floats("row", &[1, COLUMNS as i64], &[0.5, -1.0, 2.0, 0.25]);
+    m.floats("square", &[4, 4], &(0..16).map(|i| (i % 5) as f32 - 2.0).collect::<Vec<_>>());
+    m.ints("flat", &[-1, 4]);
+    m.ints("keep", &[0, 2, 2]);
+    m.ints("middle", &[1]);
+    m.ints("picked", &[3, 1, 0, 3]);
+    m.ints("one", &[1]);
+    m.ints("end", &[9]);
+    m.ints("zero", &[0]);
+    let mut last = "rows".to_owned();
+    for step in 0..5 {
+        let next = format!("step{step}");
+        let (x, y) = (last.as_str(), next.as_str());
+        let (a, b) = (format!("{y}a"), format!("{y}b"));
+        match random.below(9) {
+            0 => m.node("Relu", &[x], &[y], &[]),
+            1 => m.node("Add", &["row", x], &[y], &[]),
+            2 => m.node("Mul", &[x, x], &[y], &[]),
+            3 => m.node("MatMul", &[x, "square"], &[y], &[]),
+            4 => {
+                m.node("Transpose", &[x], &[&a], &[]);
+                m.node("Softmax", &[&a], &[&b], &[("axis", Attr::Int(0))]);
+                m.node("Transpose", &[&b], &[y], &[("perm", Attr::Ints(vec![1, 0]))]);
+            }
+            5 => {
+                m.node("Unsqueeze", &[x, "middle"], &[&a], &[]);
+                m.node("Squeeze", &[&a, "middle"], &[y], &[]);
+            }
+            6 => m.node("Gather", &[x, "picked"], &[y], &[("axis", Attr::Int(1))]),
+            7 => {
+                m.node("Slice", &[x, "one", "end", "one"], &[&a], &[]);
+                m.node("Slice", &[x, "zero", "one", "one"], &[&b], &[]);
+                m.node("Concat", &[&a, &b], &[y], &[("axis", Attr::Int(1))]);
+            }
+            _ => {
+                m.node("Reshape", &[x, "keep"], &[&a], &[]);
+                m.node("Reshape", &[&a, "flat"], &[y], &[]);
+            }
+        }
+        last = next;
+    }
+    last
+}
+
+/// A graph with room for all rows gives the same values for those that a run selects as one that is made for them.
+#[test]
+fn rows_that_a_run_selects_are_computed_as_in_a_graph_that_is_made_for_them() {
+    for seed in 0..40 {
+        let mut of_run = Model::new();
+        of_run.input("x", &[ROWS as i64, COLUMNS as i64]);
+        of_run.input("flags", &[ROWS as i64]);
+        of_run.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+        of_run.node("Compress", &["x", "condition"], &["rows"], &[("axis", Attr::Int(0))]);
+        let last = chain(&mut of_run, &mut Random(seed));
+        of_run.output(&last);
+        let graph = import(of_run.bytes()).unwrap();
+        assert_eq!(graph.bounded.len(), 1);
+
+        let mut random = Random(seed + 1000);
+        let x: Vec<f32> = (0..ROWS * COLUMNS).map(|_| random.below(17) as f32 / 4.0 - 2.0).collect();
+        for _ in 0..3 {
+            let flags: Vec<f32> = (0..ROWS).map(|_| random.below(2) as f32).collect();
+            let selected: Vec<f32> =
+                (0..ROWS).filter(|&i| flags[i] != 0.0).flat_map(|i| x[i * COLUMNS..][..COLUMNS].to_vec()).collect();
+            let rows = selected.len() / COLUMNS;
+            let found = outputs(&graph, &[x.clone(), flags]);
+            if rows == 0 {
+                assert_eq!(found[0].1, [0.0; 0], "seed {seed}");
+                continue;
+            }
+            let mut made = Model::new();
+            made.input("rows", &[rows as i64, COLUMNS as i64]);
+            let last = chain(&mut made, &mut Random(seed));
+            made.output(&last);
+            let expected = outputs(&import(made.bytes()).unwrap(), &[selected]);
+            assert_eq!(found, expected, "seed {seed}, {rows} rows");
+        }
+    }
+}
+
+/// A detector's end: boxes and scores of four anchors and two classes in, rows of box, score and class out.
+fn detector() -> Model {
+    let mut m = Model::new();
+    m.input("boxes", &[1, 4, 4]);
+    m.input("scores", &[1, 2, 4]);
+    m.ints("most", &[3]);
+    m.floats("overlap", &[], &[0.5]);
+    m.floats("least", &[], &[0.25]);
+    m.ints("two", &[2]);
+    m.ints("one", &[1]);
+    m.ints("three", &[3]);
+    m.ints("scalar", &[0]);
+    m.ints("hundred", &[5]);
+    m.ints("flat", &[-1]);
+    m.node("NonMaxSuppression", &["boxes", "scores", "most", "overlap", "least"], &["selected"], &[]);
+    m.node("Slice", &["selected", "two", "three", "one"], &["indices"], &[]);
+    m.node("Reshape", &["indices", "flat"], &["flat indices"], &[]);
+    m.node("Gather", &["boxes", "flat indices"], &["picked"], &[("axis", Attr::Int(1))]);
+    m.node("Squeeze", &["picked", "scalar"], &["box rows"], &[]);
+    m.node("GatherND", &["scores", "selected"], &["score list"], &[]);
+    m.node("Unsqueeze", &["score list", "one"], &["score rows"], &[]);
+    m.node("Gather", &["selected", "one"], &["class column"], &[("axis", Attr::Int(1))]);
+    m.node("Cast", &["class column"], &["class rows"], &[("to", Attr::Int(1))]);
+    m.node("Concat", &["box rows", "score rows", "class rows"], &["all"], &[("axis", Attr::Int(1))]);
+    m.node("Slice", &["all", "scalar", "hundred"], &["found"], &[]);
+    m.output("found");
+    m.output("selected");
+    m
+}
+
+#[test]
+fn a_detector_gives_as_many_boxes_as_a_run_finds() {
+    let graph = import(detector().bytes()).unwrap();
+    // Six places for `selected`, and five after the range.
+    let bounds: Vec<(usize, usize)> = graph.bounded.iter().map(|bounded| (bounded.output, bounded.axis)).collect();
+    assert_eq!(bounds, [(0, 0), (1, 0)]);
+    assert_eq!(outputs_of_bounds(&graph), [vec![5, 6], vec![6, 3]]);
+    let boxes: Vec<f32> =
+        [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1], [5.0, 5.0, 6.0, 6.0], [9.0, 9.0, 9.5, 9.5]].concat();
+    let scores = [[0.6, 0.9, 0.3, 0.1], [0.2, 0.1, 0.5, 0.75]].concat();
+    let [found, selected] = &outputs(&graph, &[boxes.clone(), scores])[..] else { panic!() };
+    assert_eq!(selected.0, [4, 3]);
+    assert_eq!(selected.1, [[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [0.0, 1.0, 3.0], [0.0, 1.0, 2.0]].concat());
+    assert_eq!(found.0, [4, 6]);
+    let row = |index: usize, score: f32, class: f32| [&boxes[index * 4..][..4], &[score, class]].concat();
+    assert_eq!(found.1, [row(1, 0.9, 0.0), row(2, 0.3, 0.0), row(3, 0.75, 1.0), row(2, 0.5, 1.0)].concat());
+    let none = outputs(&graph, &[boxes.clone(), vec![0.0; 8]]);
+    assert_eq!(none, [(vec![0, 6], vec![]), (vec![0, 3], vec![])]);
+    // The places of the range are all in use, and the last box is left out.
+    let apart: Vec<f32> = (0..4).flat_map(|i| [i as f32, 0.0, i as f32 + 0.5, 1.0]).collect();
+    let most = outputs(&graph, &[apart, vec![0.5; 8]]);
+    assert_eq!((&most[0].0[..], &most[1].0[..]), (&[5, 6][..], &[6, 3][..]));
+}
+
+fn outputs_of_bounds(graph: &Graph) -> Vec<Vec<usize>> {
+    graph.caller_outputs().iter().map(|&tensor| graph.tensors[tensor].dims.clone()).collect()
+}
+
+/// Returns the refusal of an operator behind a Compress of three rows of four columns along axis 0.
+fn refusal(node: impl Fn(&mut Model)) -> String {
+    let mut m = Model::new();
+    m.input("x", &[3, 4]);
+    m.input("flags", &[3]);
+    m.ints("zero", &[0]);
+    m.ints("one", &[1]);
+    m.ints("three", &[3]);
+    m.ints("all", &[-1]);
+    m.floats("rows", &[3, 4], &[1.0; 12]);
+    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+    m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
+    node(&mut m);
+    m.output("y");
+    import(m.bytes()).unwrap_err().to_string()
+}
+
+#[test]
+fn operators_that_mix_the_places_are_refused() {
+    let axis = |axis: i64| [("axis", Attr::Int(axis))];
+    let plain: &[(&str, &[&str], &[(&str, Attr)])] = &[
+        ("ReduceMax", &["c", "zero"], &[]),
+        ("Softmax", &["c"], &axis(0)),
+        ("TopK", &["c", "one"], &axis(0)),
+        ("CumSum", &["c", "zero"], &[]),
+        ("Concat", &["c", "c"], &axis(0)),
+        ("Concat", &["c", "rows"], &axis(1)),
+        ("Add", &["c", "rows"], &[]),
+        ("Shape", &["c"], &[]),
+        ("Size", &["c"], &[]),
+        ("Gather", &["c", "zero"], &axis(0)),
+        ("Slice", &["c", "one", "three", "zero"], &[]),
+        ("Reshape", &["c", "all"], &[]),
+        ("Flatten", &["c"], &axis(0)),
+        ("Expand", &["c", "three"], &[]),
+        ("NonZero", &["c"], &[]),
+        ("MatMul", &["rows", "c"], &[]),
+        ("Split", &["c"], &axis(0)),
+    ];
+    for (op, operands, attributes) in plain {
+        let refusal = refusal(|m| m.node(op, operands, &["y"], attributes));
+        assert!(refusal.contains(op), "{op}: {refusal}");
+        assert!(refusal.contains("is found in a run, and is at most 3"), "{op}: {refusal}");
+    }
+}
+
+#[test]
+fn two_selections_do_not_mix() {
+    let refusal = refusal(|m| {
+        m.node("Not", &["condition"], &["others"], &[]);
+        m.node("Compress", &["x", "others"], &["d"], &[("axis", Attr::Int(0))]);
+        m.node("Add", &["c", "d"], &["y"], &[]);
+    });
+    assert!(refusal.contains("Add") && refusal.contains("is found in a run"), "{refusal}");
+}
+
+#[test]
+fn bodies_neither_read_nor_make_such_extents() {
+    let branch = |operand: &str, op: &str| {
+        let mut body = Model::new();
+        body.node(op, &[operand], &["r"], &[]);
+        body.output("r");
+        Attr::Branch(body)
+    };
+    for (operand, op, reason) in [("c", "Relu", "its body reads `c`"), ("x", "NonZero", "inside a body or function")] {
+        let refusal = refusal(|m| {
+            let branches = [("then_branch", branch(operand, op)), ("else_branch", branch(operand, op))];
+            m.tensor("yes", 9, &[], &super::support::onnx::bytes(9, &[1]));
+            m.node("If", &["yes"], &["y"], &branches);
+        });
+        assert!(refusal.contains(reason), "{refusal}");
+    }
+}
+
+#[test]
+fn an_outline_says_that_they_are_computed() {
+    let source = OutlineSource::from_bytes(std::sync::Arc::new(detector().bytes()), &ImportOptions::default());
+    let outline = source.outline(224).unwrap();
+    let graph = outline.graphs.first().unwrap();
+    assert!(graph.nodes.iter().all(|node| matches!(node.verdict, Verdict::Computed | Verdict::Passed)), "{graph:?}");
+}
