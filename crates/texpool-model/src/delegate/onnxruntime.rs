@@ -47,6 +47,12 @@ fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<No
     }
 }
 
+/// Why nodes are left whose results have an extent that depends on values.
+const DEPENDING: (&str, &str) = (
+    "an extent of its result depends on values that are computed at run time",
+    "the runtime computes it; texpool alone computes as many places as there may be",
+);
+
 /// Refuses nodes whose bodies the runtime keeps: loops, and an `If` whose condition is computed in a run. The runtime puts
 /// the branch of any other `If` in its place before it queries the provider. Also refuses nodes whose results have an
 /// extent that depends on values, which the runtime must know for the nodes behind them.
@@ -61,10 +67,9 @@ fn kept_by_runtime(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> 
             "the runtime keeps the body of a loop",
             "the runtime computes it; texpool alone repeats the body where its iterations can be counted",
         ),
-        "Compress" | "NonMaxSuppression" | "NonZero" if node.verdict != Verdict::Known => (
-            "an extent of its result depends on values",
-            "the runtime computes it; texpool alone computes as many places as there may be",
-        ),
+        "NonMaxSuppression" => DEPENDING,
+        "NonZero" if node.verdict != Verdict::Known => DEPENDING,
+        "Compress" if node.verdict != Verdict::Known && !node.inputs.get(1).is_some_and(is_constant) => DEPENDING,
         _ => return None,
     };
     Some(Refusal { reason: reason.to_owned(), hint: hint.to_owned() })
