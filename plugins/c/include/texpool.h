@@ -337,6 +337,9 @@ typedef struct texpool_input {
 
 // Memory of the caller that receives the elements of an output, dense, with the last axis fastest. Set all bytes to
 // zero, then the fields you need. This struct does not change.
+//
+// An output whose extent depends on values, such as the boxes that a detector finds, is described with the most that
+// its extent can be. Elements behind the extent that a run finds are zero.
 typedef struct texpool_output {
     // Name of the output, or NULL to identify it by index.
     const char *name;

@@ -41,6 +41,9 @@ pub struct texpool_input {
 
 /// Memory of the caller that receives the elements of an output, dense, with the last axis fastest. Set all bytes to
 /// zero, then the fields you need. This struct does not change.
+///
+/// An output whose extent depends on values, such as the boxes that a detector finds, is described with the most that
+/// its extent can be. Elements behind the extent that a run finds are zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_output {

@@ -50,7 +50,7 @@ fn elements_that_are_not_zero_are_found_in_order() {
                     found.iter().map(move |&i| (i / by % dims[axis]) as f32)
                 })
                 .collect();
-            assert_eq!(outputs(&graph, &[x.clone()]), [(vec![dims.len(), found.len()], expected)], "{x:?}");
+            assert_eq!(outputs(&graph, std::slice::from_ref(&x)), [(vec![dims.len(), found.len()], expected)], "{x:?}");
         }
     }
 }
@@ -227,10 +227,13 @@ fn refusal(node: impl Fn(&mut Model)) -> String {
     import(m.bytes()).unwrap_err().to_string()
 }
 
+/// An operator, its operands and its attributes.
+type Node<'n> = (&'n str, &'n [&'n str], &'n [(&'n str, Attr)]);
+
 #[test]
 fn operators_that_mix_the_places_are_refused() {
     let axis = |axis: i64| [("axis", Attr::Int(axis))];
-    let plain: &[(&str, &[&str], &[(&str, Attr)])] = &[
+    let plain: &[Node<'_>] = &[
         ("ReduceMax", &["c", "zero"], &[]),
         ("Softmax", &["c"], &axis(0)),
         ("TopK", &["c", "one"], &axis(0)),

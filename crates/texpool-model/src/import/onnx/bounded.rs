@@ -166,7 +166,7 @@ fn gather(ctx: &NodeLowering<'_>) -> Result<Option<BoundedAxis>, Problem> {
 fn product(ctx: &NodeLowering<'_>) -> Result<Option<BoundedAxis>, Problem> {
     let Some(Some(bounded)) = ctx.bounds.first() else { return Ok(None) };
     let (rank_a, rank_b) = (rank(ctx, 0), rank(ctx, 1));
-    let addend = ctx.optional(2).map_or(true, |addend| addend.dims().len() < 2 || addend.dims()[0] == 1);
+    let addend = ctx.optional(2).is_none_or(|addend| addend.dims().len() < 2 || addend.dims()[0] == 1);
     let plain = !ctx.flag("transA", false)? && addend;
     Ok((bounded.axis + 2 == rank_a && rank_b <= 2 && plain).then(|| bounded.clone()))
 }
