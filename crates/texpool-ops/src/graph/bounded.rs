@@ -6,18 +6,19 @@
 /// The extent is a tensor of one element, an output that the caller does not see. Several outputs may share it.
 ///
 /// ```
-/// use texpool::graph::{BoundedOutput, GraphBuilder, Reduce, ReduceKind, Unary, check};
+/// use texpool::graph::{BoundedOutput, GraphBuilder, ReduceKind, Unary, check};
 ///
 /// let mut b = GraphBuilder::new("as many rows as the flags say");
 /// let (x, flags) = (b.input("x", &[4, 2])?, b.input("flags", &[4])?);
-/// let (rows, count) = (b.unary("rows", Unary::Sqrt, x)?, b.reduce("count", ReduceKind::Sum, flags, [false, false, false, true])?);
+/// let rows = b.unary("rows", Unary::Sqrt, x)?;
+/// let count = b.reduce("count", ReduceKind::Sum, [false, false, false, true], flags)?;
 /// let mut graph = b.finish(&[rows, count])?;
-/// graph.bounded.push(BoundedOutput { output: 0, axis: 0, count: 1 });
+/// graph.bounded.push(BoundedOutput { output: 0, axis: 2, count: 1 });
 /// check(&graph)?;
 /// assert_eq!(graph.caller_outputs(), [rows]);
 ///
 /// let mut values = vec![1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0];
-/// assert_eq!(graph.bounded[0].cut(&[4, 2], 2.0, &mut values), [2, 2]);
+/// assert_eq!(graph.bounded[0].cut(&[1, 1, 4, 2], 2.0, &mut values), [1, 1, 2, 2]);
 /// assert_eq!(values, [1.0, 2.0, 3.0, 4.0]);
 /// # Ok::<(), texpool::graph::BuildError>(())
 /// ```

@@ -217,11 +217,11 @@ impl Graph {
     /// let (x, n) = (b.input("x", &[4])?, b.input("n", &[1])?);
     /// let (roots, count) = (b.unary("roots", Unary::Sqrt, x)?, b.unary("count", Unary::Abs, n)?);
     /// let mut graph = b.finish(&[roots, count])?;
-    /// graph.bounded.push(BoundedOutput { output: 0, axis: 0, count: 1 });
+    /// graph.bounded.push(BoundedOutput { output: 0, axis: 3, count: 1 });
     /// let mut outputs = vec![vec![1.0, 2.0, 0.0, 0.0], vec![2.0]];
     /// graph.cut_outputs(&mut outputs);
     /// assert_eq!(outputs, [[1.0, 2.0]]);
-    /// assert_eq!(graph.output_dims(0, outputs[0].len()), [2]);
+    /// assert_eq!(graph.output_dims(0, outputs[0].len()), [1, 1, 1, 2]);
     /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn cut_outputs(&self, outputs: &mut Vec<Vec<f32>>) {
