@@ -212,6 +212,7 @@ const CASES: &[Case] = &[
     ("PRELU", |c| one(c, &[X(&[1, 2], &[-1.0, -2.0]), K(&[2], &SIX[3..5])], None, &[1, 2]), &[-3.0, -8.0]),
     ("QUANTIZE", through_8_bits, TWO),
     ("RANGE", |c| results(c, &[S(1), S(6), S(2)], None, &[(I32, &[3])]).unwrap().remove(0), &[1.0, 3.0, 5.0]),
+    ("RANK", |c| results(c, &[X(&[2, 3], SIX)], None, &[(I32, &[])]).unwrap().remove(0), &[2.0]),
     ("REAL", fourier::of_four, &[15.0, -3.0, -5.0]),
     ("REDUCE_ALL", reduce_truths, &[0.0, 1.0]),
     ("REDUCE_ANY", reduce_truths, &[1.0, 1.0]),
@@ -285,6 +286,7 @@ const CASES: &[Case] = &[
         &[3.0, 6.0],
     ),
     ("UNPACK", |c| parts(c, &[X(&[2, 3], SIX)], numbers(64, &[3, 1])), &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]),
+    ("ZEROS_LIKE", |c| one(c, &[X(&[2, 3], SIX)], None, &[2, 3]), &[0.0; 6]),
 ];
 
 /// The operators of variables, which make sense together only.

@@ -31,10 +31,12 @@ const SHAPE: i32 = 77;
 const REDUCE_PROD: i32 = 81;
 const PACK: i32 = 83;
 const FLOOR_DIV: i32 = 90;
+const ZEROS_LIKE: i32 = 93;
 const FILL: i32 = 94;
 const RANGE: i32 = 96;
 const SPLIT_V: i32 = 102;
 const REVERSE_V2: i32 = 105;
+const RANK: i32 = 110;
 const IF: i32 = 118;
 const BROADCAST_TO: i32 = 130;
 
@@ -128,6 +130,22 @@ fn a_range_of_a_computed_limit_is_refused_with_its_source() {
     m.op(RANGE, &[start, limit, delta], y, None);
     let text = import(m.bytes(&[count], &[y])).unwrap_err().to_string();
     assert!(text.contains("RANGE `y`: its limit `limit` is computed at run time from `count`"), "{text}");
+}
+
+/// The operand is computed, but its extents are not.
+#[test]
+fn ranks_and_zeros_follow_from_extents() {
+    let rank = |dims: &[i32]| results(RANK, &[X(dims, &counted(dims))], None, &[(I32, &[])]).unwrap().remove(0);
+    assert_eq!(rank(&[]), [0.0]);
+    assert_eq!(rank(&[3]), [1.0]);
+    assert_eq!(rank(&[1, 1, 2, 1, 3]), [5.0]);
+    let wrong = results(RANK, &[X(&[2], &[0.0, 1.0])], None, &[(I32, &[1])]);
+    assert!(wrong.as_ref().is_err_and(|error| error.contains("stated as [1], its operands give []")), "{wrong:?}");
+    let zeros = |dtype: i8| results(ZEROS_LIKE, &[X(&[2, 3], &counted(&[2, 3]))], None, &[(dtype, &[2, 3])]);
+    assert_eq!(zeros(F32), Ok(vec![vec![0.0; 6]]));
+    assert_eq!(zeros(I32), Ok(vec![vec![0.0; 6]]));
+    let truths = zeros(BOOL);
+    assert!(truths.as_ref().is_err_and(|error| error.contains("its result holds truth values")), "{truths:?}");
 }
 
 /// A value of the file, in its type, and one that is computed.

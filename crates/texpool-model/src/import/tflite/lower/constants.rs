@@ -1,10 +1,15 @@
-//! Lowers operators whose results are constants where their arguments are: extents, ranges, and tensors of one value.
+//! Lowers operators whose results are constants where their arguments are: extents, ranks, ranges, and tensors of one
+//! value.
 
 use super::layout::repeat;
 use crate::import::{
     error::Problem,
+    op_registry::{All, Numbers, Support},
     tflite::{
-        op_registry::{Described::LikeOnnx, TfLiteOpEntry},
+        op_registry::{
+            Described::{Alone, LikeOnnx},
+            TfLiteOpEntry,
+        },
         operator_lowering::OperatorLowering,
     },
 };
@@ -12,8 +17,10 @@ use texpool_ops::graph::{Constant, Shape};
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("SHAPE", LikeOnnx("Shape"), shape),
+    TfLiteOpEntry::new("RANK", Alone(Support::new(All, "none")), rank),
     TfLiteOpEntry::new("RANGE", LikeOnnx("Range"), range),
     TfLiteOpEntry::new("FILL", LikeOnnx("Expand"), fill),
+    TfLiteOpEntry::new("ZEROS_LIKE", Alone(Support::new(Numbers, "none")), zeros_like),
 ];
 
 /// Turns the operand's extents, which every file states, into a constant.
@@ -23,6 +30,15 @@ fn shape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let dims = ctx.dims(x).iter().map(|&extent| i32::try_from(extent));
     let dims = dims.collect::<Result<Vec<_>, _>>().map_err(|_| Problem::limit("an extent is no integer of 32 bits"))?;
     ctx.give_integers(&dims)
+}
+
+/// Turns the operand's number of axes into a constant.
+fn rank(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let x = ctx.measured(0)?;
+    let axes = i32::try_from(ctx.dims(x).len()).map_err(|_| Problem::limit("its operand has too many axes"))?;
+    ctx.meter().memory(size_of::<i32>())?;
+    ctx.give_constant(&[], Constant::from_i32(&[axes]))
 }
 
 /// Counts from a start to a limit, which is left out.
@@ -86,4 +102,20 @@ fn fill(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     }
     let constant = ctx.repeated(value, dims.iter().product())?;
     ctx.give_constant(&dims, constant)
+}
+
+/// Gives zeros in the operand's extents. TensorFlow Lite has them of floats and of integers without a scale.
+fn zeros_like(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let x = ctx.measured(0)?;
+    let dims = ctx.dims(x).to_vec();
+    Problem::check_result(&dims)?;
+    let count = dims.iter().product();
+    let zeros = match ctx.gives_integers() {
+        [_, true] => return Err(Problem::unsupported("its result holds truth values")),
+        [true, false] => Constant::from_i32(&ctx.meter().filled(count, std::iter::repeat(0))?),
+        [false, false] => Constant::from_f32(&ctx.meter().filled(count, std::iter::repeat(0.0))?),
+    };
+    ctx.meter().memory(zeros.bytes.as_slice().len())?;
+    ctx.give_constant(&dims, zeros)
 }
