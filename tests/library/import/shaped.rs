@@ -12,7 +12,7 @@ use super::{
     import,
     one::{BOOL, K, N, S, T, X, near, results},
 };
-use crate::support::tflite::{F32, Field, I32, I64, Model, Options, Table, flags, numbers};
+use crate::support::tflite::{F32, Field, I8, I32, I64, Model, Options, Table, flags, numbers};
 
 const ADD: i32 = 0;
 const CONCATENATION: i32 = 2;
@@ -144,6 +144,8 @@ fn ranks_and_zeros_follow_from_extents() {
     let zeros = |dtype: i8| results(ZEROS_LIKE, &[X(&[2, 3], &counted(&[2, 3]))], None, &[(dtype, &[2, 3])]);
     assert_eq!(zeros(F32), Ok(vec![vec![0.0; 6]]));
     assert_eq!(zeros(I32), Ok(vec![vec![0.0; 6]]));
+    let scaled = zeros(I8);
+    assert!(scaled.as_ref().is_err_and(|error| error.contains("ZEROS_LIKE")), "{scaled:?}");
     let truths = zeros(BOOL);
     assert!(truths.as_ref().is_err_and(|error| error.contains("its result holds truth values")), "{truths:?}");
 }
