@@ -72,6 +72,7 @@ impl fmt::Display for ValueSummary {
                 let [min, max, mean] = [min, max, mean].map(|value| rounded(value.into(), DIGITS));
                 write!(f, "{min} to {max}, mean {mean}")?;
             }
+            _ if self.count == 0 => f.write_str("empty")?,
             _ => f.write_str("no finite value")?,
         }
         self.warning().map_or(Ok(()), |warning| write!(f, "; {warning}"))
@@ -91,6 +92,7 @@ mod tests {
         let none = ValueSummary::from_slice(&[f32::NAN; 3]);
         assert_eq!((none.min, none.max, none.mean), (None, None, None));
         assert_eq!(none.to_string(), "no finite value; 3 of 3 values are not finite: 3 NaN");
+        assert_eq!(ValueSummary::from_slice(&[]).to_string(), "empty");
         assert_eq!(ValueSummary::from_slice(&[0.5]).warning(), None);
         assert_eq!(ValueSummary::from_slice(&[4.312e-8, 1234.5678]).to_string(), "4.31e-8 to 1230, mean 617");
     }

@@ -17,8 +17,7 @@ use texpool_ops::graph::ElementType;
 
 const NAMES: [&str; 2] = ["then_branch", "else_branch"];
 
-const HINT: &str = "make constants of the inputs that it is computed from, so that only one branch is needed (on the \
-                    command line, --constant INPUT=NUMBER)";
+const HINT: &str = "make constants of the inputs that it is computed from, so that only one branch is needed";
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[OnnxOpEntry::new("If", 1, All, "binary", Any, branch).limits(
     "a condition that is known on import takes its branch; otherwise both are computed, and their results must agree \
