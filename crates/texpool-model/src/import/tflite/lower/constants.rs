@@ -110,15 +110,15 @@ fn zeros_like(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let x = ctx.measured(0)?;
     let dims = ctx.dims(x).to_vec();
     Problem::check_result(&dims)?;
-    let (count, output) = (dims.iter().product(), ctx.output()?);
-    let zeros = match ctx.gives_integers() {
+    let output = ctx.output()?;
+    let zero = match ctx.gives_integers() {
         [_, true] => return Err(Problem::unsupported("its result holds truth values")),
-        [true, false] => Constant::from_i32(&ctx.meter().filled(count, std::iter::repeat(0))?),
+        [true, false] => Constant::from_i32(&[0]),
         [false, false] if !ctx.is_float(output) => {
             return Err(Problem::unsupported("its result holds integers with a scale"));
         }
-        [false, false] => Constant::from_f32(&ctx.meter().filled(count, std::iter::repeat(0.0))?),
+        [false, false] => Constant::from_f32(&[0.0]),
     };
-    ctx.meter().memory(zeros.bytes.as_slice().len())?;
+    let zeros = ctx.repeated_constant(Some(zero), dims.iter().product())?;
     ctx.give_constant(&dims, zeros)
 }

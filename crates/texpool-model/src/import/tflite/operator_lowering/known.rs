@@ -135,10 +135,19 @@ impl OperatorLowering<'_, '_> {
         Some(constant.reals().get(0))
     }
 
-    /// Returns a constant that repeats the only value of another.
+    /// Returns a constant that repeats the only value of a tensor.
     pub(in crate::import::tflite) fn repeated(&mut self, id: TensorId, count: usize) -> Result<Constant, Problem> {
-        self.lowering.meter.repeat(count)?;
         let constant = self.shared(id)?;
+        self.repeated_constant(constant, count)
+    }
+
+    /// Returns a constant that repeats the only value of another.
+    pub(in crate::import::tflite) fn repeated_constant(
+        &mut self,
+        constant: Option<Constant>,
+        count: usize,
+    ) -> Result<Constant, Problem> {
+        self.lowering.meter.repeat(count)?;
         let repeated = constant.and_then(|Constant { dtype, bytes, scale }| {
             Some(Constant { dtype, bytes: Bytes::repeated(bytes.as_slice(), count)?, scale })
         });
