@@ -3,6 +3,9 @@
 `run` installs the peers and calls this. Every program runs alone, one after another, in rounds; a cell is the median of the
 rounds: processor time of a run, and in brackets wall time. The column of cold starts has the time from the file to the
 first answer without a shader cache. A peer takes part where it reads the file as it is; `ncnn` gets it from its converter.
+
+With --memory, a cell is the most bytes of device memory that the program held from its start through its runs, as a layer
+of the Vulkan loader counts them.
 """
 
 import argparse
@@ -26,6 +29,12 @@ PEERS = {
 }
 #: Peers that compute on the device. The others use one thread of the processor.
 ON_DEVICE = ["ncnn-vulkan", "litert-gpu", "onnxruntime-webgpu"]
+#: Options with which peers take less device memory: the only ones that their packages have.
+LOW_MEMORY = {
+    # Switched off.
+    "ncnn-vulkan": "use_winograd_convolution",
+    "onnxruntime-webgpu": "storageBufferCacheMode=disabled",
+}
 #: Longest time for one program, in seconds.
 PATIENCE = 600
 
@@ -39,6 +48,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rules", default="default,default;separable", help="rule sets of texpool, `;` within a set")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0, help="time for the runs of one program in a round")
+    parser.add_argument("--memory", action="store_true", help="measure device memory instead of time")
     parser.add_argument("--json", action="store_true", help="print every measurement as a line of JSON instead of a table")
     return parser.parse_args()
 
@@ -84,9 +94,8 @@ class Bench:
             _, why = output([str(converter), str(copy), "inputshape=[1,3,224,224]", "fp16=0"], {})
         return copy.with_suffix(""), why and f"pnnx: {why}"
 
-    def texpool(self, rules: str, model: str, seconds: float, environment: dict[str, str]) -> dict:
-        rules = rules.replace(";", ",")
-        command = [self.options.texpool, "bench", model, "--rules", rules, "--json", "--seconds", str(seconds)]
+    def texpool(self, options: list[str], model: str, seconds: float, environment: dict[str, str]) -> dict:
+        command = [self.options.texpool, "bench", model, *options, "--json", "--seconds", str(seconds)]
         printed, why = output(command, environment)
         if why:
             return {"why": why}
@@ -94,7 +103,7 @@ class Bench:
         times = {clock: document[clock]["median"] for clock in ("wall_ms", "cpu_ms")}
         return times | {"cold_ms": document["cold_ms"]}
 
-    def peer(self, peer: str, model: str, seconds: float, environment: dict[str, str]) -> dict:
+    def peer(self, peer: str, model: str, seconds: float, environment: dict[str, str], setting: str = "") -> dict:
         folder, endings = PEERS[peer]
         file = self.files[model]
         if file.suffix not in endings:
@@ -105,20 +114,59 @@ class Bench:
                 return {"why": why}
         # Dawn refuses lavapipe of Mesa 22 without a claim that the layer makes.
         if peer in ("litert-gpu", "onnxruntime-webgpu"):
-            layer = {"VK_LAYER_PATH": str(self.options.work), "VK_INSTANCE_LAYERS": "VK_LAYER_TEXPOOL_dynamic_indexing"}
-            environment = environment | layer
+            environment = environment | self.layer() | {"TEXPOOL_CLAIM_INDEXING": "1"}
         python = self.options.work / folder / "bin" / "python"
-        printed, why = output([str(python), str(HERE / "worker.py"), peer, str(file), str(seconds)], environment)
+        command = [str(python), str(HERE / "worker.py"), peer, str(file), str(seconds), setting]
+        printed, why = output(command, environment)
         # Runtimes print remarks of their own.
         documents = [line for line in printed.splitlines() if line.startswith("{")]
         return json.loads(documents[-1]) if documents else {"why": why or "it printed no time"}
 
+    def layer(self) -> dict[str, str]:
+        """Returns the environment with which the Vulkan loader finds the layer."""
+        return {"VK_LAYER_PATH": str(self.options.work), "VK_INSTANCE_LAYERS": "VK_LAYER_TEXPOOL_peers"}
+
     def measured(self, name: str, model: str, cold: bool) -> dict:
         seconds = 0.1 if cold else self.options.seconds
         environment = {"MESA_SHADER_CACHE_DISABLE": "true"} if cold else {}
-        run = self.peer if name in PEERS else self.texpool
         print(f"{model} in {name}{', cold' if cold else ''}", file=sys.stderr, flush=True)
-        return run(name, model, seconds, environment)
+        if name in PEERS:
+            return self.peer(name, model, seconds, environment)
+        return self.texpool(["--rules", name.replace(";", ",")], model, seconds, environment)
+
+    def memory(self, name: str, model: str, setting: str) -> dict:
+        """Returns the most bytes of device memory that a program held."""
+        print(f"{model} in {name} {setting}", file=sys.stderr, flush=True)
+        counted = self.options.work / "device_memory"
+        counted.unlink(missing_ok=True)
+        environment = self.layer() | {"TEXPOOL_DEVICE_MEMORY": str(counted)}
+        if name in PEERS:
+            answer = self.peer(name, model, 0.1, environment, setting)
+        else:
+            answer = self.texpool(setting.split(), model, 0.1, environment)
+        if "why" in answer:
+            return answer
+        return {"bytes": int(counted.read_text())} if counted.exists() else {"why": "it allocated no device memory"}
+
+
+def memory_table(bench: Bench, options: argparse.Namespace) -> None:
+    """Measures and prints the device memory of each runtime, by default and in its mode of least memory."""
+    rows = [("texpool", ""), ("texpool", "--objective smallest")]
+    for peer in options.peers.split(","):
+        if peer in ON_DEVICE:
+            rows += [(peer, setting) for setting in ("", *filter(None, [LOW_MEMORY.get(peer)]))]
+    found = {(row, model): bench.memory(row[0], model, row[1]) for row in rows for model in bench.files}
+    if options.json:
+        for ((name, setting), model), answer in found.items():
+            print(json.dumps({"model": model, "runtime": name, "setting": setting} | answer))
+        return
+    print("Most bytes of device memory since the program began\n")
+    print("| runtime | " + " | ".join(bench.files) + " |")
+    print("|---" + "|---:" * len(bench.files) + "|")
+    for name, setting in rows:
+        answers = [found[(name, setting), model] for model in bench.files]
+        cells = [f"{answer['bytes']:,}" if "bytes" in answer else f"*{answer['why']}*" for answer in answers]
+        print(f"| {name}{setting and f', `{setting}`'} | " + " | ".join(cells) + " |")
 
 
 def cell(warm: list[dict], cold: dict) -> str:
@@ -134,6 +182,9 @@ def cell(warm: list[dict], cold: dict) -> str:
 def main() -> None:
     options = arguments()
     bench = Bench(options)
+    if options.memory:
+        memory_table(bench, options)
+        return
     names = [*options.rules.split(","), *options.peers.split(",")]
     found: dict[tuple[str, str], list[dict]] = {}
     for _ in range(options.rounds):

@@ -1,6 +1,8 @@
 """Runs one model in one peer and prints a line of JSON: milliseconds of a run, and until the first answer.
 
-worker.py PEER MODEL SECONDS
+worker.py PEER MODEL SECONDS [SETTING]
+
+SETTING names an option of the peer that takes less memory (`LOW_MEMORY` in peers.py lists them).
 """
 
 import json
@@ -19,7 +21,7 @@ def random(shape: list[int]) -> np.ndarray:
     return np.random.default_rng(7).uniform(-1, 1, shape).astype(np.float32)
 
 
-def litert_gpu(model: str) -> Callable[[], object]:
+def litert_gpu(model: str, _: str) -> Callable[[], object]:
     from ai_edge_litert.compiled_model import CompiledModel, GpuOptions, HardwareAccelerator, Options
 
     options = Options(hardware_accelerators=HardwareAccelerator.GPU, gpu_options=GpuOptions(enforce_f32=True))
@@ -41,7 +43,7 @@ def litert_gpu(model: str) -> Callable[[], object]:
     return run
 
 
-def xnnpack(model: str) -> Callable[[], object]:
+def xnnpack(model: str, _: str) -> Callable[[], object]:
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(model, num_threads=1)
@@ -58,13 +60,14 @@ def xnnpack(model: str) -> Callable[[], object]:
     return run
 
 
-def onnxruntime(model: str, provider: str) -> Callable[[], object]:
+def onnxruntime(model: str, provider: str, setting: str) -> Callable[[], object]:
     import onnxruntime as runtime
 
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = runtime.InferenceSession(model, options, providers=[provider])
+    key, _, value = setting.partition("=")
+    session = runtime.InferenceSession(model, options, providers=[(provider, {key: value} if key else {})])
     if provider not in session.get_providers():
         raise SystemExit(f"{provider} finds no device")
     given = session.get_inputs()[0]
@@ -72,13 +75,15 @@ def onnxruntime(model: str, provider: str) -> Callable[[], object]:
     return lambda: session.run(None, {given.name: values})
 
 
-def ncnn(model: str) -> Callable[[], object]:
+def ncnn(model: str, setting: str) -> Callable[[], object]:
     import ncnn as runtime
 
     net = runtime.Net()
     net.opt.use_vulkan_compute = True
     net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
     net.opt.use_bf16_storage = False
+    for option in filter(None, setting.split(",")):
+        setattr(net.opt, option, False)
     net.set_vulkan_device(0)
     net.load_param(f"{model}.ncnn.param")
     net.load_model(f"{model}.ncnn.bin")
@@ -95,16 +100,16 @@ def ncnn(model: str) -> Callable[[], object]:
 PEERS = {
     "litert-gpu": litert_gpu,
     "xnnpack": xnnpack,
-    "onnxruntime-webgpu": lambda model: onnxruntime(model, "WebGpuExecutionProvider"),
-    "onnxruntime-cpu": lambda model: onnxruntime(model, "CPUExecutionProvider"),
+    "onnxruntime-webgpu": lambda model, setting: onnxruntime(model, "WebGpuExecutionProvider", setting),
+    "onnxruntime-cpu": lambda model, setting: onnxruntime(model, "CPUExecutionProvider", setting),
     "ncnn-vulkan": ncnn,
 }
 
 
 def main() -> None:
-    peer, model, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    peer, model, seconds, setting = sys.argv[1], sys.argv[2], float(sys.argv[3]), "".join(sys.argv[4:])
     begun = time.perf_counter()
-    run = PEERS[peer](model)
+    run = PEERS[peer](model, setting)
     run()
     cold = time.perf_counter() - begun
     run()

@@ -1,8 +1,18 @@
-// A Vulkan layer that claims dynamic indexing of arrays of images. Dawn, on which LiteRT's GPU accelerator and ONNX Runtime's
-// WebGPU provider run, refuses a device without it, as lavapipe of Mesa 22 is. None of their shaders indexes such an array,
-// so devices are created without the claim.
+// A Vulkan layer for the comparison with other runtimes.
+//
+// It counts the bytes of device memory that a program holds (`vkAllocateMemory` and `vkFreeMemory`), and writes every new
+// peak as a decimal number to the file named by TEXPOOL_DEVICE_MEMORY.
+//
+// If TEXPOOL_CLAIM_INDEXING is set, it claims dynamic indexing of arrays of images. Dawn, on which LiteRT's GPU accelerator
+// and ONNX Runtime's WebGPU provider run, refuses a device without it, as lavapipe of Mesa 22 is. None of their shaders
+// indexes such an array, so devices are created without the claim.
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -13,8 +23,65 @@ static PFN_vkGetDeviceProcAddr next_device;
 static PFN_vkGetPhysicalDeviceFeatures next_features;
 static PFN_vkGetPhysicalDeviceFeatures2 next_features2;
 static PFN_vkCreateDevice next_create_device;
+static PFN_vkAllocateMemory next_allocate;
+static PFN_vkFreeMemory next_free;
+
+// Memory that is held. A program has few allocations, so a list is enough.
+struct held {
+    struct held *next;
+    VkDeviceMemory memory;
+    VkDeviceSize bytes;
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct held *first;
+static VkDeviceSize total, peak;
+
+static void report_peak(void) {
+    const char *path = getenv("TEXPOOL_DEVICE_MEMORY");
+    int file = path ? open(path, O_WRONLY | O_CREAT, 0644) : -1;
+    if (file < 0) return;
+    char text[32];
+    int length = snprintf(text, sizeof text, "%llu\n", (unsigned long long)peak);
+    // A peak never has fewer digits than the one before.
+    if (pwrite(file, text, length, 0) != length) abort();
+    close(file);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAllocateInfo *info,
+                                                      const VkAllocationCallbacks *allocator, VkDeviceMemory *memory) {
+    VkResult outcome = next_allocate(device, info, allocator, memory);
+    if (outcome != VK_SUCCESS) return outcome;
+    struct held *one = malloc(sizeof *one);
+    if (!one) abort();
+    pthread_mutex_lock(&lock);
+    *one = (struct held){first, *memory, info->allocationSize};
+    first = one;
+    total += one->bytes;
+    if (total > peak) {
+        peak = total;
+        report_peak();
+    }
+    pthread_mutex_unlock(&lock);
+    return outcome;
+}
+
+static VKAPI_ATTR void VKAPI_CALL free_memory(VkDevice device, VkDeviceMemory memory,
+                                              const VkAllocationCallbacks *allocator) {
+    pthread_mutex_lock(&lock);
+    for (struct held **link = &first; *link; link = &(*link)->next) {
+        struct held *one = *link;
+        if (one->memory != memory) continue;
+        total -= one->bytes;
+        *link = one->next;
+        free(one);
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    next_free(device, memory, allocator);
+}
 
 static void claim(VkPhysicalDeviceFeatures *features, VkBool32 claimed) {
+    if (!getenv("TEXPOOL_CLAIM_INDEXING")) return;
     features->shaderSampledImageArrayDynamicIndexing = claimed;
     features->shaderStorageImageArrayDynamicIndexing = claimed;
 }
@@ -70,11 +137,17 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, c
     for (VkBaseOutStructure *item = (VkBaseOutStructure *)info->pNext; item; item = item->pNext)
         if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2)
             claim(&((VkPhysicalDeviceFeatures2 *)item)->features, VK_FALSE);
-    return next_create_device(physical, &plain, allocator, result);
+    VkResult outcome = next_create_device(physical, &plain, allocator, result);
+    if (outcome != VK_SUCCESS) return outcome;
+    next_allocate = (PFN_vkAllocateMemory)next_device(*result, "vkAllocateMemory");
+    next_free = (PFN_vkFreeMemory)next_device(*result, "vkFreeMemory");
+    return outcome;
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char *name) {
     if (!strcmp(name, "vkGetDeviceProcAddr")) return (PFN_vkVoidFunction)device_function;
+    if (!strcmp(name, "vkAllocateMemory")) return (PFN_vkVoidFunction)allocate_memory;
+    if (!strcmp(name, "vkFreeMemory")) return (PFN_vkVoidFunction)free_memory;
     return next_device(device, name);
 }
 
