@@ -20,13 +20,20 @@ pub enum Gap {
 
 /// A placed tensor. The compared fields are stored together, because this is the innermost loop.
 #[derive(Clone, Copy)]
-struct PlacedTensor {
-    offset: u64,
+pub(super) struct PlacedTensor {
+    pub(super) offset: u64,
     /// One past its last unit, rounded up to the alignment. Saturates, because only the sum of sizes was checked, not
     /// the sum of paddings.
-    end: u64,
+    pub(super) end: u64,
+    pub(super) record: usize,
     first: usize,
     last: usize,
+}
+
+impl PlacedTensor {
+    fn overlaps(&self, r: &UsageRecord) -> bool {
+        self.first <= r.last && r.first <= self.last
+    }
 }
 
 /// The placed tensors that are alive within a range of steps.
@@ -54,6 +61,17 @@ impl TimeWindow {
         }
         &self.by_offset
     }
+
+    fn remove(&mut self, record: usize, offset: u64) {
+        if let Some(index) = self.unsorted.iter().position(|placed| placed.record == record) {
+            self.unsorted.swap_remove(index);
+            return;
+        }
+        let from = self.by_offset.partition_point(|placed| placed.offset < offset);
+        if let Some(index) = self.by_offset[from..].iter().position(|placed| placed.record == record) {
+            self.by_offset.remove(from + index);
+        }
+    }
 }
 
 /// Windows of one width. Each begins half a width after the previous one, so every interval of up to half a width
@@ -72,9 +90,9 @@ impl WindowLevel {
         self.windows.get_mut(window).filter(|_| contains).map(TimeWindow::by_offset)
     }
 
-    fn insert(&mut self, placed: PlacedTensor) {
-        let windows = (placed.first >> self.half).saturating_sub(1)..=placed.last >> self.half;
-        self.windows[windows].iter_mut().for_each(|window| window.unsorted.push(placed));
+    /// Returns the windows that an interval touches.
+    fn touched(&mut self, first: usize, last: usize) -> &mut [TimeWindow] {
+        &mut self.windows[(first >> self.half).saturating_sub(1)..=last >> self.half]
     }
 }
 
@@ -83,27 +101,35 @@ const MIN_TENSORS_FOR_WINDOWS: usize = 200;
 /// Growth of the width from one level to the next, as a power of two.
 const WIDTH_GROWTH: usize = 2;
 
-/// Creates the levels, from windows that contain an interval of average length to a single window. No level has more
-/// windows than tensors, so that memory is proportional to the records.
+/// Creates the levels, from windows that contain an interval of average length to windows that contain the longest. No
+/// level has more windows than tensors, so that memory is proportional to the records.
 fn levels(records: &[UsageRecord]) -> Vec<WindowLevel> {
     let bits = |steps: usize| usize::BITS - steps.leading_zeros();
     let end = records.iter().map(|r| r.last).max().unwrap_or(0);
     let whole = bits(end).min(usize::BITS - 1);
+    let longest = bits(records.iter().map(|r| r.last - r.first).max().unwrap_or(0)).min(whole);
     let alive = records.iter().fold(0usize, |sum, r| sum.saturating_add(r.last - r.first));
     let narrowest = match records.len() {
         0..MIN_TENSORS_FOR_WINDOWS => whole,
         count => bits(alive / count).max(whole.saturating_sub(bits(count))),
     };
-    let below_whole = (narrowest..whole.saturating_sub(1)).step_by(WIDTH_GROWTH);
+    let widest = longest.max(narrowest);
+    let below_widest = (narrowest..widest.saturating_sub(1)).step_by(WIDTH_GROWTH);
     let level = |half: u32| WindowLevel { half, windows: vec![TimeWindow::default(); (end >> half) + 1] };
-    below_whole.chain([whole]).map(level).collect()
+    below_widest.chain([widest]).map(level).collect()
+}
+
+/// Returns the placed tensors that overlap a record in time, by offset.
+fn nearby<'l>(levels: &'l mut [WindowLevel], r: &UsageRecord) -> impl Iterator<Item = &'l PlacedTensor> {
+    let window = levels.iter_mut().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
+    window.iter().filter(|placed| placed.overlaps(r))
 }
 
 /// An arena with the tensors placed in it.
 pub(crate) struct Arena<'a> {
     records: &'a [UsageRecord],
     align: u64,
-    /// The narrowest windows come first. The last level has a single window that holds everything.
+    /// The narrowest windows come first. Every record lies within one window of the last level.
     levels: Vec<WindowLevel>,
     offsets: Vec<u64>,
     top: u64,
@@ -136,11 +162,7 @@ impl<'a> Arena<'a> {
         // the next offset is a gap.
         let mut end_so_far = 0u64;
         let mut best: Option<(u64, u64)> = None;
-        let nearby = self.levels.iter_mut().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
-        for &PlacedTensor { offset, end, first, last } in nearby {
-            if r.first > last || first > r.last {
-                continue;
-            }
+        for &PlacedTensor { offset, end, .. } in nearby(&mut self.levels, r) {
             let gap_size = offset.saturating_sub(end_so_far);
             if offset >= end_so_far && gap_size >= r.size && best.is_none_or(|(smallest, _)| gap_size < smallest) {
                 best = Some((gap_size, end_so_far));
@@ -159,10 +181,30 @@ impl<'a> Arena<'a> {
     pub(crate) fn insert(&mut self, record: usize, offset: u64) {
         let UsageRecord { first, last, size } = self.records[record];
         let top = offset.saturating_add(size);
-        let placed = PlacedTensor { offset, end: self.round_up(top), first, last };
-        self.levels.iter_mut().for_each(|level| level.insert(placed));
+        let placed = PlacedTensor { offset, end: self.round_up(top), record, first, last };
+        for level in &mut self.levels {
+            level.touched(first, last).iter_mut().for_each(|window| window.unsorted.push(placed));
+        }
         self.offsets[record] = offset;
         self.top = self.top.max(top);
+    }
+
+    /// Removes a placed record. [`Self::top`] stays.
+    pub(super) fn remove(&mut self, record: usize) {
+        let UsageRecord { first, last, .. } = self.records[record];
+        for level in &mut self.levels {
+            level.touched(first, last).iter_mut().for_each(|window| window.remove(record, self.offsets[record]));
+        }
+    }
+
+    /// Returns the placed tensors that overlap `record` in time, by offset.
+    pub(super) fn overlapping(&mut self, record: usize) -> impl Iterator<Item = &PlacedTensor> {
+        nearby(&mut self.levels, &self.records[record])
+    }
+
+    /// Returns the offset of each record.
+    pub(super) fn offsets(&self) -> &[u64] {
+        &self.offsets
     }
 
     /// Places `record` on top of everything. It is not added to any window, so only records on top may follow.

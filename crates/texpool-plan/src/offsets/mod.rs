@@ -6,6 +6,7 @@
 mod arena;
 mod best_greedy;
 mod blocks;
+mod ejection;
 mod fit;
 mod free_list;
 mod greedy;

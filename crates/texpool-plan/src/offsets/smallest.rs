@@ -3,9 +3,10 @@
 
 use super::{
     best_greedy::best_greedy,
+    ejection::ejection,
     fit::{fit_by_search, granularity},
     search::{Constraints, Fit, takes},
-    squeaky_wheel::squeaky_wheel,
+    squeaky_wheel::{Constructor, squeaky_wheel},
 };
 use crate::{
     bounds::{max_breadth, naive_total},
@@ -56,9 +57,13 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
     let bound = max_breadth(records);
     let layout = best_greedy(records, bound, control)?;
     let searchable = takes(records);
-    // The exact search needs a good layout to start from. If it does not run, all effort is for the orders.
-    let (placements, share) = if searchable { (nodes / 8, control.share(1, 8)) } else { (nodes, control.share(1, 1)) };
-    let layout = squeaky_wheel(records, bound, layout.total(), placements, &share).unwrap_or(layout);
+    // The exact search needs a good layout to start from. If it does not run, ejection gets most of the effort.
+    let (constructor, parts) = if searchable { (Constructor::LowestGap, 8) } else { (Constructor::Strip, 3) };
+    let (orders, share) = (nodes / u64::from(parts), control.share(1, parts));
+    let mut layout = squeaky_wheel(records, constructor, bound, layout.total(), orders, &share).unwrap_or(layout);
+    if !searchable {
+        layout = ejection(records, bound, &layout, nodes - orders, control).unwrap_or(layout);
+    }
     if nodes > 0 && layout.total() > bound && !searchable {
         return Ok(Smallest { layout, bound, stopped: control.stopped().or(Some(StopReason::TooManyTensors)) });
     }

@@ -3,7 +3,10 @@
 
 use std::cmp::Reverse;
 
-use super::arena::{Arena, Gap};
+use super::{
+    arena::{Arena, Gap},
+    strip::{TieBreak, longest_first, strip_packing_in_order},
+};
 use crate::{
     control::{Progress, SearchControl},
     layout::Layout,
@@ -16,8 +19,53 @@ use crate::{
 /// steps, 20 rounds end 1.6 % above the bound, 5 rounds 3.2 % and 100 rounds 2.2 %.
 const MAX_FAILURES: u32 = 20;
 
-/// Rounds since the best order after which the search ends. A guess.
-const MAX_IDLE_ROUNDS: u32 = 1000;
+/// Rule that makes a layout of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Constructor {
+    /// Each tensor takes the lowest gap.
+    LowestGap,
+    /// The first tensor that fits onto the lowest segment of the skyline comes next. The better rule for large sets: for
+    /// 100,000 tensors of up to 5,000 steps, lowest gaps in order of size end 8.2 % above the bound, and this in order of
+    /// lives 4.0 %.
+    Strip,
+}
+
+impl Constructor {
+    /// Rounds since the best order after which the search ends. Guesses; large sets have time for few rounds, and
+    /// another search comes after them.
+    const fn idle_rounds(self) -> u32 {
+        match self {
+            Self::LowestGap => 1000,
+            Self::Strip => 5,
+        }
+    }
+
+    /// Returns the orders to begin with.
+    fn first_orders(self, records: &[UsageRecord], bound: u64) -> Vec<Vec<usize>> {
+        match self {
+            Self::LowestGap => first_orders(records, bound).into(),
+            Self::Strip => vec![longest_first(records, TieBreak::Largest)],
+        }
+    }
+
+    /// Returns the layout of an order, if `control` does not stop it.
+    fn layout(self, records: &[UsageRecord], order: &[usize], control: &SearchControl<'_>) -> Option<Layout> {
+        let layout = match self {
+            Self::LowestGap => {
+                let mut arena = Arena::new(records, 1);
+                for &record in order {
+                    if control.should_stop() {
+                        return None;
+                    }
+                    arena.place(record, Gap::FirstFit);
+                }
+                arena.into_layout()
+            }
+            Self::Strip => strip_packing_in_order(records, order, control),
+        };
+        control.stopped().is_none().then_some(layout)
+    }
+}
 
 /// An order that learns from the plans that it leads to.
 pub(crate) struct SqueakyWheel {
@@ -41,11 +89,6 @@ impl SqueakyWheel {
     /// Returns the order to try next.
     pub(crate) fn order(&self) -> &[usize] {
         &self.order
-    }
-
-    /// Returns whether the search has not come to a better order for long.
-    fn is_idle(&self) -> bool {
-        self.idle > MAX_IDLE_ROUNDS
     }
 
     /// Changes the order, given how far each item ends above the bound. Half of the items above it move forward, each
@@ -89,6 +132,7 @@ impl SqueakyWheel {
 /// finds no better order for long, or `control` stops it.
 pub(super) fn squeaky_wheel(
     records: &[UsageRecord],
+    constructor: Constructor,
     bound: u64,
     best_known: u64,
     placements: u64,
@@ -97,26 +141,21 @@ pub(super) fn squeaky_wheel(
     if best_known <= bound {
         return None;
     }
-    let mut first_orders = first_orders(records, bound).into_iter();
+    let mut first_orders = constructor.first_orders(records, bound).into_iter();
     let mut wheel = SqueakyWheel::new(first_orders.next()?);
     let per_round = wheel.order().len().max(1) as u64;
     let (mut best, mut total) = (None, best_known);
     for round in 0..placements / per_round {
         let progress = Progress::new("orders of an arena", round * per_round, placements);
         control.report(Progress { best: Some(total), ..progress });
-        let mut arena = Arena::new(records, 1);
-        for &record in wheel.order() {
-            if control.should_stop() {
-                return best;
-            }
-            arena.place(record, Gap::FirstFit);
+        let Some(layout) = constructor.layout(records, wheel.order(), control) else { break };
+        let end = |record: usize| layout.places[record].offset.saturating_add(records[record].size);
+        wheel.learn(|record| end(record).saturating_sub(bound), first_orders.next());
+        if layout.total() < total {
+            total = layout.total();
+            best = Some(layout);
         }
-        wheel.learn(|record| arena.end(record).saturating_sub(bound), first_orders.next());
-        if arena.top() < total {
-            total = arena.top();
-            best = Some(arena.into_layout());
-        }
-        if total <= bound || wheel.is_idle() {
+        if total <= bound || wheel.idle > constructor.idle_rounds() {
             break;
         }
     }

@@ -91,23 +91,31 @@ pub fn strip_packing(
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     naive_total(records)?;
-    let mut points: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
-    points.sort_unstable();
-    points.dedup();
-    let point = |step: usize| points.partition_point(|&p| p < step);
-    // Longest-lived first. The length of a live range is counted in steps, as published; its position is counted in
-    // points.
+    Ok(strip_packing_in_order(records, &longest_first(records, ties), control))
+}
+
+/// Returns the records, those with the longest lives first.
+pub(super) fn longest_first(records: &[UsageRecord], ties: TieBreak) -> Vec<usize> {
     let mut order: Vec<usize> = (0..records.len()).collect();
     if ties == TieBreak::Largest {
         order.sort_by_key(|&i| Reverse(records[i].size));
     }
     order.sort_by_key(|&i| Reverse(records[i].last - records[i].first));
+    order
+}
+
+/// Fills the skyline from below, each time with the first tensor of an order that fits onto the lowest segment.
+pub(super) fn strip_packing_in_order(records: &[UsageRecord], order: &[usize], control: &SearchControl<'_>) -> Layout {
+    let mut points: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
+    points.sort_unstable();
+    points.dedup();
+    let point = |step: usize| points.partition_point(|&p| p < step);
     let span = |&i: &usize| (point(records[i].first), point(records[i].last) + 1);
     let spans: Vec<(usize, usize)> = order.iter().map(span).collect();
     let mut unplaced = IntervalTree::new(spans.iter().copied());
     let mut offsets: Vec<Option<u64>> = vec![None; records.len()];
     let mut skyline = Skyline::new(points.len());
-    let mut remaining = records.len();
+    let mut remaining = order.len();
     while remaining > 0 && !control.should_stop() {
         let Some(segment) = skyline.lowest() else { break };
         match unplaced.first_inside(segment.from, segment.to) {
@@ -130,5 +138,5 @@ pub fn strip_packing(
             }
         }
     }
-    Ok(one_arena(records, &offsets))
+    one_arena(records, &offsets)
 }
