@@ -1,5 +1,6 @@
 // A recurrent cell, one batch and direction a workgroup. Its memory holds the hidden values, the cell of an LSTM, and
-// the gates of a step. In each step the lanes first compute the gates' sums, then the new state.
+// the gates of a step. In each step the lanes first compute the gates' sums, then the new state. If the gates do not fit,
+// the memory holds the hidden values alone, and a lane computes whole slices.
 
 struct Params {
     alphas: vec3<f32>,    // first parameters of the functions: gates, candidate, cell
@@ -26,6 +27,8 @@ override CLIPPED: bool = false;
 override CELL_CLIPPED: bool = false;
 // True if the recurrent weights of an LSTM multiply rounded hidden values.
 override ROUNDED: bool = false;
+// True if a lane computes all gates of its slices, and keeps their cells and new hidden values. No sum may wait for gates.
+override OWNED: bool = false;
 // Parts of the second tensor: the state before the first step, and the numbers of steps.
 override INITIAL: bool = false;
 override LENGTHS: bool = false;
@@ -36,6 +39,9 @@ override FINALS: bool = false;
 // Pixels of the weights in front of the recurrent ones: biases, and peepholes or recurrent biases.
 const EXTRA: u32 = 1u;
 const FIRST_TERM: u32 = 2u;
+
+// Slices of a lane.
+const OWNED_SLICES: u32 = RECURRENT_TEXELS / LANES;
 
 var<workgroup> memory: array<vec4<f32>, RECURRENT_TEXELS>;
 
@@ -78,6 +84,19 @@ fn recurrent_sum(w: Weights, slice: u32, start: u32, before: vec4<f32>) -> vec4<
     return sum;
 }
 
+// The part of a gate that does not depend on the hidden values.
+fn gate_term(w: Weights, src: Tensor, row: u32, slice: u32, at_step: u32) -> vec4<f32> {
+    if CELL == CELL_GRU_RESET_AFTER && slice >= 2u * HIDDEN_SLICES { return weight_of(w, slice, EXTRA); }
+    return read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+}
+
+// The part of the candidate of a GRU that its reset gate does not multiply.
+fn unreset(w: Weights, src: Tensor, row: u32, s: u32, at_step: u32) -> vec4<f32> {
+    if CELL != CELL_GRU_RESET_AFTER { return vec4(0.0); }
+    let slice = 2u * HIDDEN_SLICES + s;
+    return read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+}
+
 // The nearest of 256 equally spaced values from `least` to `greatest`, one of which is zero.
 fn on_grid(h: vec4<f32>, least: f32, greatest: f32) -> vec4<f32> {
     let range = greatest - least;
@@ -109,36 +128,54 @@ fn cell_function(x: vec4<f32>) -> vec4<f32> {
     return activate(CELL_FUNCTION, x * p.inner.z, 0u, p.alphas.z, p.betas.z) * p.scale.z + p.offset.z;
 }
 
-// The new hidden values of a slice; an LSTM's cell is changed.
-fn new_hidden(w: Weights, s: u32, from_input: vec4<f32>) -> vec4<f32> {
-    let h = memory[s];
+// The gates of a slice in the memory.
+fn gates_of(s: u32) -> array<vec4<f32>, 4> {
+    var gates = array<vec4<f32>, 4>();
+    gates[0] = memory[gate_at(0u, s)];
+    if gate_count() > 1u {
+        gates[1] = memory[gate_at(1u, s)];
+        gates[2] = memory[gate_at(2u, s)];
+    }
+    if gate_count() > 3u { gates[3] = memory[gate_at(3u, s)]; }
+    return gates;
+}
+
+// The new cell of a slice of an LSTM.
+fn new_cell(w: Weights, s: u32, gates: array<vec4<f32>, 4>, c: vec4<f32>) -> vec4<f32> {
+    let add = gate_function(gates[0] + weight_of(w, s, EXTRA) * c);
+    var keep = 1.0 - add;
+    if CELL == CELL_LSTM { keep = gate_function(gates[2] + weight_of(w, 2u * HIDDEN_SLICES + s, EXTRA) * c); }
+    let new_c = keep * c + add * candidate_function(gates[3]);
+    if CELL_CLIPPED {
+        let limit = params().cell_clip;
+        return bounded(new_c, vec4(-limit), vec4(limit));
+    }
+    return new_c;
+}
+
+// The new hidden values of a slice: of its gates, the hidden values `h`, the cell and the result of `unreset`.
+fn new_hidden(
+    w: Weights,
+    s: u32,
+    gates: array<vec4<f32>, 4>,
+    h: vec4<f32>,
+    c: vec4<f32>,
+    from_input: vec4<f32>,
+) -> vec4<f32> {
     switch CELL {
-        case CELL_PLAIN: { return candidate_function(memory[gate_at(0u, s)]); }
+        case CELL_PLAIN: { return candidate_function(gates[0]); }
         case CELL_GRU: {
-            let update = gate_function(memory[gate_at(0u, s)]);
-            return (1.0 - update) * candidate_function(memory[gate_at(2u, s)]) + update * h;
+            let update = gate_function(gates[0]);
+            return (1.0 - update) * candidate_function(gates[2]) + update * h;
         }
         case CELL_GRU_RESET_AFTER: {
-            let update = gate_function(memory[gate_at(0u, s)]);
-            let reset = gate_function(memory[gate_at(1u, s)]);
-            let candidate = candidate_function(from_input + reset * memory[gate_at(2u, s)]);
+            let update = gate_function(gates[0]);
+            let candidate = candidate_function(from_input + gate_function(gates[1]) * gates[2]);
             return (1.0 - update) * candidate + update * h;
         }
         case CELL_LSTM, CELL_LSTM_COUPLED: {
-            let c = memory[part() + s];
-            let add = gate_function(memory[gate_at(0u, s)] + weight_of(w, s, EXTRA) * c);
-            var keep = 1.0 - add;
-            if CELL == CELL_LSTM {
-                keep = gate_function(memory[gate_at(2u, s)] + weight_of(w, 2u * HIDDEN_SLICES + s, EXTRA) * c);
-            }
-            var new_c = keep * c + add * candidate_function(memory[gate_at(3u, s)]);
-            if CELL_CLIPPED {
-                let limit = params().cell_clip;
-                new_c = bounded(new_c, vec4(-limit), vec4(limit));
-            }
-            memory[part() + s] = new_c;
-            let show = gate_function(memory[gate_at(1u, s)] + weight_of(w, HIDDEN_SLICES + s, EXTRA) * new_c);
-            return show * cell_function(new_c);
+            let show = gate_function(gates[1] + weight_of(w, HIDDEN_SLICES + s, EXTRA) * c);
+            return show * cell_function(c);
         }
         default: { return nan(); }
     }
@@ -168,6 +205,9 @@ fn main(
         let told = read_second(state, texel_of(state, row, 0u, state.w - 1u)).x;
         length = u32(clamp(told, 0.0, f32(STEPS)));
     }
+    // Cells of this lane's slices, and their new hidden values until all lanes have read the old ones.
+    var cells = array<vec4<f32>, OWNED_SLICES>();
+    var next = array<vec4<f32>, OWNED_SLICES>();
     for (var own = lane; own < part(); own += LANES) {
         var h = vec4(0.0);
         var c = vec4(0.0);
@@ -176,7 +216,11 @@ fn main(
             if is_lstm() { c = read_second(state, texel_of(state, row, own, 1u)); }
         }
         memory[own] = h;
-        if is_lstm() { memory[part() + own] = c; }
+        if OWNED {
+            cells[own / LANES] = c;
+        } else if is_lstm() {
+            memory[part() + own] = c;
+        }
         // Sums read the values that a GRU has reset up to the end of their part.
         if CELL == CELL_GRU { memory[gate_at(1u, own)] = vec4(0.0); }
     }
@@ -203,15 +247,34 @@ fn main(
             }
             workgroupBarrier();
         }
+        if OWNED {
+            for (var owned = lane; owned < HIDDEN_SLICES; owned += LANES) {
+                var sums = array<vec4<f32>, 4>();
+                for (var own_gate = 0u; own_gate < gate_count(); own_gate++) {
+                    let slice = own_gate * HIDDEN_SLICES + owned;
+                    sums[own_gate] = recurrent_sum(w, slice, 0u, gate_term(w, src, row, slice, at_step));
+                }
+                let slot = owned / LANES;
+                let h = memory[owned];
+                var c = cells[slot];
+                if is_lstm() { c = new_cell(w, owned, sums, c); }
+                let from_input = unreset(w, src, row, owned, at_step);
+                let new_h = select(vec4(0.0), new_hidden(w, owned, sums, h, c, from_input), has_channels(dst, owned));
+                if lives { cells[slot] = c; }
+                next[slot] = select(h, new_h, lives);
+                if SEQUENCE && stores { store_output(dst, row, at_step, owned, select(vec4(0.0), new_h, lives)); }
+            }
+            workgroupBarrier();
+            for (var settled = lane; settled < HIDDEN_SLICES; settled += LANES) {
+                memory[settled] = next[settled / LANES];
+            }
+            workgroupBarrier();
+            continue;
+        }
         let gates = select(gate_count(), 2u, CELL == CELL_GRU) * HIDDEN_SLICES;
         for (var gate = lane; gate < gates; gate += LANES) {
-            var before: vec4<f32>;
-            if CELL == CELL_GRU_RESET_AFTER && gate >= 2u * HIDDEN_SLICES {
-                before = weight_of(w, gate, EXTRA);
-            } else {
-                before = read_input(src, texel_of(src, row, gate, at_step)) + weight_of(w, gate, 0u);
-            }
-            memory[gate_at(gate / HIDDEN_SLICES, gate % HIDDEN_SLICES)] = recurrent_sum(w, gate, 0u, before);
+            let sum = recurrent_sum(w, gate, 0u, gate_term(w, src, row, gate, at_step));
+            memory[gate_at(gate / HIDDEN_SLICES, gate % HIDDEN_SLICES)] = sum;
         }
         workgroupBarrier();
         if CELL == CELL_GRU {
@@ -222,19 +285,21 @@ fn main(
             workgroupBarrier();
             for (var candidate = lane; candidate < HIDDEN_SLICES; candidate += LANES) {
                 let slice = 2u * HIDDEN_SLICES + candidate;
-                let before = read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
-                memory[gate_at(2u, candidate)] = recurrent_sum(w, slice, gate_at(1u, 0u), before);
+                let sum = recurrent_sum(w, slice, gate_at(1u, 0u), gate_term(w, src, row, slice, at_step));
+                memory[gate_at(2u, candidate)] = sum;
             }
         }
         for (var own = lane; own < HIDDEN_SLICES; own += LANES) {
             var h = vec4(0.0);
             if lives {
-                var from_input = vec4(0.0);
-                if CELL == CELL_GRU_RESET_AFTER {
-                    let slice = 2u * HIDDEN_SLICES + own;
-                    from_input = read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+                let sums = gates_of(own);
+                var c = vec4(0.0);
+                if is_lstm() {
+                    c = new_cell(w, own, sums, memory[part() + own]);
+                    memory[part() + own] = c;
                 }
-                h = select(vec4(0.0), new_hidden(w, own, from_input), has_channels(dst, own));
+                let from_input = unreset(w, src, row, own, at_step);
+                h = select(vec4(0.0), new_hidden(w, own, sums, memory[own], c, from_input), has_channels(dst, own));
                 memory[own] = h;
             }
             if SEQUENCE && stores { store_output(dst, row, at_step, own, h); }
@@ -245,7 +310,11 @@ fn main(
         let behind = select(0u, STEPS, SEQUENCE);
         for (var own = lane; own < HIDDEN_SLICES; own += LANES) {
             store_output(dst, row, behind, own, memory[own]);
-            if is_lstm() { store_output(dst, row, behind + 1u, own, memory[part() + own]); }
+            if is_lstm() {
+                var c: vec4<f32>;
+                if OWNED { c = cells[own / LANES]; } else { c = memory[part() + own]; }
+                store_output(dst, row, behind + 1u, own, c);
+            }
         }
     }
 }

@@ -96,7 +96,8 @@ pub use runtime::{
 };
 #[doc(inline)]
 pub use texpool_compile::{
-    Clock, CompileError, DeviceProfile, OperatorOrder, Rate, SavedPlanError, WeightFormat, schedule::ScheduleError,
+    Clock, CompileError, DeviceProfile, OperatorOrder, Rate, SavedPlanError, Stripes, StripesError, WeightFormat,
+    schedule::ScheduleError,
 };
 #[doc(inline)]
 pub use texpool_gpu::{

@@ -9,8 +9,8 @@ use super::{CompiledModel, Context, Error, Model, NamedOptions};
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_cache::{CachedPlan, PLANS};
 use texpool_compile::{
-    self, BlockChoice, CompileError, CompileOptions, DeviceProfile, Objective, OperatorOrder, Tiling, WeightFormat,
-    WeightStorage,
+    self, BlockChoice, CompileError, CompileOptions, DeviceProfile, Objective, OperatorOrder, Stripes, Tiling,
+    WeightFormat, WeightStorage,
 };
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::{DeviceClass, Graph};
@@ -193,6 +193,21 @@ impl<'a> CompileBuilder<'a> {
     /// ```
     pub fn whole_tensors(mut self) -> Self {
         self.options.tiling = Tiling::Whole;
+        self
+    }
+
+    /// Runs operators in these numbers of stripes of rows instead of searching for some: all of them, or those that compute
+    /// some tensors. The results have the same bits. Building fails if the model has no operator of a name, or if one has
+    /// fewer rows than stripes.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), Box<dyn std::error::Error>> {
+    /// let compiled = context.compile(&model).stripes("conv1=8,conv2=4".parse()?).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stripes(mut self, stripes: Stripes) -> Self {
+        self.options.stripes = stripes;
         self
     }
 

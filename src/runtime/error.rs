@@ -4,7 +4,10 @@ use super::{CarryProblem, WantedTensor};
 use texpool_compile::{CompileError, SavedPlanError};
 use texpool_gpu::{GpuError, TensorRole};
 use texpool_model::{import::ImportError, tensor::ConvertError};
-use texpool_ops::{graph::CheckError, kernels::KernelError};
+use texpool_ops::{
+    graph::{CheckError, ExtentError},
+    kernels::KernelError,
+};
 use texpool_plan::printable;
 
 /// Error of reading, compiling or running a model.
@@ -106,6 +109,10 @@ pub enum Error {
         /// The defect.
         source: ConvertError,
     },
+    /// Inputs were given extents that a run cannot have: beyond a [bound](crate::TensorInfo::bounded_axis), or others
+    /// than an input has that shares the extent.
+    #[error(transparent)]
+    Extent(#[from] ExtentError),
     /// The values of an output cannot become those of an input.
     #[error("output `{}` cannot be carried to input `{}`: {problem}", printable(output), printable(input))]
     Carry {

@@ -28,7 +28,8 @@ pub struct TensorInfo {
     pub element_type: ElementType,
     /// Quantisation of integer elements; `None` if integers represent themselves.
     pub quantization: Option<Quantization>,
-    /// Axis along which the extent of an output is found in each run. [`dims`](Self::dims) has the most that it can be.
+    /// Axis along which an input may have any extent up to the one in [`dims`](Self::dims), or along which the extent of
+    /// an output is found in each run, with that as the most that it can be.
     pub bounded_axis: Option<usize>,
 }
 
@@ -70,7 +71,7 @@ impl TensorInfo {
 }
 
 /// Returns descriptions of some of a graph's tensors.
-pub(super) fn infos(graph: &Graph, tensors: &[TensorId]) -> Vec<TensorInfo> {
+fn infos(graph: &Graph, tensors: &[TensorId]) -> Vec<TensorInfo> {
     let info = |&tensor: &TensorId| {
         let tensor = &graph.tensors[tensor];
         TensorInfo {
@@ -82,6 +83,17 @@ pub(super) fn infos(graph: &Graph, tensors: &[TensorId]) -> Vec<TensorInfo> {
         }
     };
     tensors.iter().map(info).collect()
+}
+
+/// Returns descriptions of the inputs of the caller.
+pub(super) fn input_infos(graph: &Graph) -> Vec<TensorInfo> {
+    let mut inputs = infos(graph, graph.caller_inputs());
+    for bounded in &graph.bounded_inputs {
+        if let Some(info) = inputs.get_mut(bounded.input) {
+            info.bounded_axis = Some(bounded.axis);
+        }
+    }
+    inputs
 }
 
 /// Returns descriptions of the outputs of the caller.

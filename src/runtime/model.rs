@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     Error, TensorInfo, TensorKey,
-    info::{infos, output_infos},
+    info::{input_infos, output_infos},
     lookup::find,
 };
 use texpool_gpu::TensorRole;
@@ -123,7 +123,7 @@ impl Model {
     fn new(graph: Graph, metadata: ModelMetadata) -> Result<Self, Error> {
         check(&graph)?;
         ops::check(&graph)?;
-        let (inputs, outputs) = (infos(&graph, graph.caller_inputs()), output_infos(&graph));
+        let (inputs, outputs) = (input_infos(&graph), output_infos(&graph));
         Ok(Self {
             inputs: inputs.into(),
             outputs: outputs.into(),

@@ -320,6 +320,7 @@ mod tests {
             ("weights", "int8"),
             ("objective", "smallest"),
             ("tiling", "whole"),
+            ("stripes", "conv=2"),
             ("order", "memory"),
             ("stream", "weights"),
             ("weight_tile", "4KiB"),
@@ -351,6 +352,7 @@ mod tests {
             planner,
             objective,
             tiling,
+            stripes,
             order,
             weights,
             weight_format,
@@ -360,6 +362,7 @@ mod tests {
         } = options.compile();
         assert_eq!((*format, *planner), (TexelFormat::Rgba16Float, Planner::Banks));
         assert_eq!((*objective, *tiling, *order), (Objective::Smallest, Tiling::Whole, OperatorOrder::Memory));
+        assert_eq!(Ok(stripes), "conv=2".parse().as_ref());
         assert_eq!((*rules, *stream_io), (Rules::exact(), StreamedIo::NONE));
         assert_eq!((*weight_format, *blocks), (WeightFormat::Int8, BlockChoice::of(DeviceClass::Mali)));
         assert_eq!(*weights, WeightStorage::Streamed { resident_below: 0, tile_bytes: 4096 });

@@ -94,7 +94,7 @@ fn store<T>(field: &mut T, parsed: Result<T, String>) -> Result<(), String> {
 }
 
 /// All options, in the order of documentation.
-pub(super) static OPTIONS: [OptionRow; 18] = [
+pub(super) static OPTIONS: [OptionRow; 19] = [
     OptionRow {
         name: "adapter",
         part: Part::Device,
@@ -118,13 +118,14 @@ pub(super) static OPTIONS: [OptionRow; 18] = [
         part: Part::Import,
         effect: Effect::Outside,
         repeats: true,
-        texts: || "`NAME=VALUE`; may be given several times".to_owned(),
-        purpose: "Value of an extent that the file leaves open. `INPUT:AXIS` names an extent without a name.",
+        texts: || "`NAME=VALUE`, `NAME<=VALUE`; may be given several times".to_owned(),
+        purpose: "Value of an extent that the file leaves open, or the most that it can be in a run of an ONNX model. \
+                  `INPUT:AXIS` names an extent without a name.",
         set: |to, text| {
             let (dim, extent) = parse_dim(text)?;
-            match to.import.dims.insert(dim, extent) {
-                None => Ok(()),
-                Some(_) => Err(format!("`{text}` binds an extent that is bound already")),
+            match to.import.bind(&dim, extent) {
+                true => Ok(()),
+                false => Err(format!("`{text}` binds an extent that is bound already")),
             }
         },
     },
@@ -134,7 +135,7 @@ pub(super) static OPTIONS: [OptionRow; 18] = [
         effect: Effect::Outside,
         repeats: true,
         texts: || "`INPUT=NUMBER`, or several numbers separated by commas; may be given several times".to_owned(),
-        purpose: "Turns an input of an `.onnx` file into a constant, such as a sample rate. One number is repeated.",
+        purpose: "Turns an input into a constant, such as a sample rate. One number is repeated.",
         set: |to, text| {
             let (input, array) = parse_constant(text)?;
             match to.import.constants.insert(input, array) {
@@ -198,6 +199,16 @@ pub(super) static OPTIONS: [OptionRow; 18] = [
         texts: || format!("{}; default `rows`", choices::<Tiling>()),
         purpose: "Whether operators may run in stripes of rows to save memory, or every tensor stays whole.",
         set: |to, text| store(&mut to.compile.tiling, parse_choice(text)),
+    },
+    OptionRow {
+        name: "stripes",
+        part: Part::Plan,
+        effect: Effect::ShapeByBudget,
+        repeats: false,
+        texts: || "`8`, or `NAME=8` for each name, separated by commas".to_owned(),
+        purpose: "Numbers of stripes of rows instead of a search: of every operator, or of those that compute the named \
+                  tensors, with all others whole. The results have the same bits. Not with a budget.",
+        set: |to, text| store(&mut to.compile.stripes, text.parse()),
     },
     OptionRow {
         name: "order",

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, pareto_front, schedule::StepKind};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, Tiling, compile, pareto_front, schedule::StepKind};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines, compare, tolerance};
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::{
@@ -53,6 +53,19 @@ fn network() -> Graph {
     b.finish(&[out, side]).unwrap()
 }
 
+/// The first part of a concatenation is computed before the largest maps, so writing it in place takes memory at the peak.
+fn early_part() -> Graph {
+    let mut b = GraphBuilder::new("early part");
+    let x = b.input("x", &[1, 16, 16, 4]).unwrap();
+    let early = conv(&mut b, x, [4, 3, 4]);
+    let wide = conv(&mut b, early, [32, 1, 4]);
+    let wider = conv(&mut b, wide, [32, 3, 32]);
+    let late = conv(&mut b, wider, [4, 1, 32]);
+    let both = b.concat("both", 3, &[early, late]).unwrap();
+    let out = conv(&mut b, both, [4, 3, 8]);
+    b.finish(&[out]).unwrap()
+}
+
 fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, input: &[f32]) -> u64 {
     let options = ExecutorOptions { pipelines: pipelines.clone(), poison: true, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
@@ -93,6 +106,22 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
         }
         assert!(framed > 0, "no point of the front has borders in stripes");
     }
+}
+
+/// Whichever parts an objective writes in place in whole tensors, no bit changes.
+#[test]
+fn every_plan_of_whole_tensors_gives_the_same_bits() {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    let graph = early_part();
+    let input = numbers(16 * 16 * 4);
+    let limits = gpu.texture_limits();
+    let options = CompileOptions { limits, tiling: Tiling::Whole, ..CompileOptions::default() };
+    let front = pareto_front(&graph, &options, &SearchControl::new()).unwrap();
+    let plans: Vec<CompiledModel> = (0..front.points().len()).filter_map(|index| front.compiled(index)).collect();
+    let copies: Vec<usize> = plans.iter().map(|compiled| frames_and_copies(compiled).1).collect();
+    assert_eq!(copies, [0, 1]);
+    let results: Vec<u64> = plans.into_iter().map(|compiled| run(&gpu, compiled, &pipelines, &input)).collect();
+    assert_eq!(results[0], results[1]);
 }
 
 #[test]

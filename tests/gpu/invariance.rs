@@ -2,7 +2,7 @@
 //! after process.
 
 use texpool_compile::{
-    BlockChoice, CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, WeightStorage, compile,
+    BlockChoice, CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, Stripes, WeightStorage, compile,
 };
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
 use texpool_model::rewrite::Rules;
@@ -102,6 +102,24 @@ fn the_order_of_operators_changes_no_bit() {
         assert!(memory.order().is_some_and(|order| !order.is_of_file()), "{:?}", memory.order());
         let file = run(&gpu, file, &pipelines, true, 1);
         assert_eq!(file, run(&gpu, memory, &pipelines, true, 2), "{objective:?}");
+    }
+}
+
+/// Stripes that the caller sets change no bit, with weights on the device and streamed.
+#[test]
+fn stripes_that_are_set_change_no_bit() {
+    let (gpu, pipelines, graph) = (open(), SharedPipelines::default(), layers_with_blocks());
+    let limits = gpu.texture_limits();
+    let streamed = WeightStorage::Streamed { resident_below: 0, tile_bytes: 1024 };
+    for (weights, stream_io) in [(WeightStorage::Resident, StreamedIo::NONE), (streamed, StreamedIo::BOTH)] {
+        let options = CompileOptions { weights, stream_io, limits, ..CompileOptions::default() };
+        let compiled = |stripes| compile(&graph, &CompileOptions { stripes, ..options.clone() }, &SearchControl::new());
+        let whole = run(&gpu, compiled(Stripes::Searched).unwrap(), &pipelines, true, 1);
+        for text in ["1", "2", "3", "99", "twice=5,wide=5,deep=2"] {
+            let set = compiled(text.parse().unwrap()).unwrap();
+            assert!(set.tiled().is_some(), "{text}");
+            assert_eq!(run(&gpu, set, &pipelines, true, 2), whole, "{text}");
+        }
     }
 }
 

@@ -45,7 +45,8 @@ fn measured_blocks_are_kept() {
     let [kind] = &kinds[..] else { panic!("{kinds:?}") };
     assert_eq!((kind.kind, kind.layers), (LayerKind::PointwiseSmall, 1));
     assert_eq!(kind.class_blocks, [BlockSize::new(8, 2).unwrap()]);
-    assert!(0.0 < kind.fastest_us && kind.fastest_us <= kind.class_us, "{kind:?}");
+    // Their order is left open: three pixels do not fill the class's block, so it is measured apart from the candidates.
+    assert!(0.0 < kind.fastest_us && 0.0 < kind.class_us, "{kind:?}");
     assert_eq!(blocks.tuned(LayerKind::PointwiseSmall), kind.chosen());
     assert_eq!(blocks.class(), gpu.blocks().class());
     assert_eq!(kept(&gpu, folder.path()), blocks, "what is kept is not what was measured");

@@ -247,6 +247,30 @@ fn long_products_are_exact_or_converted_to_floats() {
     assert!(matches!(error, CompileError::Integers { node: 1, bits: 16, .. }), "{error}");
 }
 
+/// Quantised files cast a bias to integers, add it to a product, and cast the sum to floats.
+#[test]
+fn sums_of_cast_floats_are_exact_or_converted_to_floats() {
+    let sum = |m: &mut Model, to: i64| {
+        m.node("Cast", &["bias"], &["integer"], &[("to", Attr::Int(I32))]);
+        m.node("Cast", &["byte"], &["small"], &[("to", Attr::Int(I32))]);
+        m.node("Add", &["small", "integer"], &["sum"], &[]);
+        m.node("Cast", &["sum"], &["y"], &[("to", Attr::Int(to))]);
+    };
+    let inputs = [("bias", F32), ("byte", U8)];
+    let graph = model(&inputs, |m| sum(m, F32));
+    assert_eq!(ranges(&graph), [None, Some([0, 255])]);
+    // 2^25 + 3 is not a float. The nearest is 2^25 + 4, as the conversion of the integer gives it.
+    let bias = [33_554_432.0, -5.0, 16_777_216.0, 7.0];
+    assert_eq!(computed(&graph, &[bias, [3.0, 2.0, 1.0, 255.0]]), [33_554_436.0, -3.0, 16_777_216.0, 262.0]);
+    assert_eq!(refusal(&inputs, |m| sum(m, I64)).0, [2]);
+    let two_casts = |m: &mut Model| {
+        m.node("Cast", &["bias"], &["integer"], &[("to", Attr::Int(I32))]);
+        m.node("Sub", &["integer", "integer"], &["sum"], &[]);
+        m.node("Cast", &["sum"], &["y"], &[("to", Attr::Int(F32))]);
+    };
+    assert_eq!(refusal(&[("bias", F32)], two_casts).0, [1]);
+}
+
 /// A product may round if floats that are computed from it are quantised again, for the next product.
 #[test]
 fn layers_of_long_products_are_exact_or_converted_to_floats() {

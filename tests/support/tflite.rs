@@ -221,15 +221,32 @@ pub(crate) fn flags(tag: i8, values: &[i8]) -> Option<Options> {
     Some((tag, Table(values.iter().zip((4..).step_by(2)).map(|(&v, slot)| (slot, Field::I8(v))).collect())))
 }
 
+/// A value of a FlexBuffers map.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Flex<'a> {
+    Number(f32),
+    List(&'a [f32]),
+}
+
 /// A FlexBuffers map of 32-bit floats, whose names are sorted.
 pub(crate) fn flex_map(entries: &[(&str, f32)]) -> Vec<u8> {
+    flex_map_of(&entries.iter().map(|&(name, number)| (name, Flex::Number(number))).collect::<Vec<_>>())
+}
+
+/// A FlexBuffers map of 32-bit floats and of lists of them, whose names are sorted.
+pub(crate) fn flex_map_of(entries: &[(&str, Flex<'_>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut names = Vec::new();
-    for (name, _) in entries {
+    let (mut names, mut lists) = (Vec::new(), Vec::new());
+    let put = |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u32).to_le_bytes());
+    for (name, value) in entries {
         names.push(bytes.len());
         bytes.extend([name.as_bytes(), &[0]].concat());
+        if let Flex::List(list) = value {
+            put(&mut bytes, list.len());
+            lists.push(bytes.len());
+            list.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        }
     }
-    let put = |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u32).to_le_bytes());
     put(&mut bytes, entries.len());
     let keys = bytes.len();
     for name in names {
@@ -239,9 +256,16 @@ pub(crate) fn flex_map(entries: &[(&str, f32)]) -> Vec<u8> {
     let back = bytes.len() - keys;
     [back, size_of::<u32>(), entries.len()].into_iter().for_each(|number| put(&mut bytes, number));
     let values = bytes.len();
-    entries.iter().for_each(|(_, value)| bytes.extend(value.to_le_bytes()));
-    // The types of 32-bit floats, then the root: a map of 32-bit entries.
-    bytes.extend(vec![3 << 2 | 2; entries.len()]);
+    let mut lists = lists.into_iter();
+    for (_, value) in entries {
+        match (value, bytes.len()) {
+            (Flex::Number(number), _) => bytes.extend(number.to_le_bytes()),
+            (Flex::List(_), at) => lists.by_ref().take(1).for_each(|list| put(&mut bytes, at - list)),
+        }
+    }
+    // The types of 32-bit floats and of lists of them, then the root: a map of 32-bit entries.
+    bytes
+        .extend(entries.iter().map(|(_, value)| if matches!(value, Flex::List(_)) { 13 << 2 | 2 } else { 3 << 2 | 2 }));
     let back = bytes.len() - values;
     put(&mut bytes, back);
     bytes.extend([9 << 2 | 2, size_of::<u32>() as u8]);

@@ -123,6 +123,9 @@ pub enum CompileError {
         /// Total number of rows of all operators' results, if this is too large for a search for tilings.
         too_many_rows: Option<u64>,
     },
+    /// The numbers of stripes that were set do not suit the model.
+    #[error(transparent)]
+    Stripes(#[from] StripesError),
     /// The device budget is below a lower bound on every plan, which is known without a search.
     #[error(
         "no plan keeps all of the device's memory within {bytes} bytes: every plan of this model takes at least {floor}, \
@@ -152,6 +155,44 @@ pub enum CompileError {
         stopped: Option<StopReason>,
         /// Total number of rows of all operators' results, if this is too large for a search for tilings.
         too_many_rows: Option<u64>,
+    },
+}
+
+/// Reason why a model cannot run in the numbers of stripes that were [set](crate::Stripes), which has an example.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StripesError {
+    /// No operator with a step computes a tensor of this name. Operators that were merged into others, reshapes and other
+    /// views have no step.
+    #[error(
+        "no operator that runs computes `{}`{}",
+        printable(layer),
+        nearest.as_ref().map(|name| format!("; did you mean `{}`?", printable(name))).unwrap_or_default()
+    )]
+    UnknownLayer {
+        /// The name that was given.
+        layer: String,
+        /// The name that is most like it, if one is.
+        nearest: Option<String>,
+    },
+    /// An operator has fewer rows than stripes.
+    #[error("`{}` has {rows} rows, too few for {stripes} stripes", printable(layer))]
+    MoreThanRows {
+        /// Name of the tensor that the operator computes.
+        layer: String,
+        /// The number of stripes that was set.
+        stripes: u32,
+        /// Number of rows of the tensor.
+        rows: u32,
+    },
+    /// There are more stripes in all, or more rows that their steps read, than are planned.
+    #[error("the operators have more stripes together than are planned: set fewer")]
+    TooMany,
+    /// The operators of the model have too many rows for stripes.
+    #[error("operators with {rows} rows together are too many to divide into stripes")]
+    TooManyRows {
+        /// Number of rows of all operators' results.
+        rows: u64,
     },
 }
 

@@ -2,9 +2,9 @@
 
 use crate::{
     error::CompileError,
+    lowered::LoweredModel,
     model::CompiledModel,
-    options::{CompileOptions, Objective},
-    search::compile_for::{Effort, compile_within},
+    options::{CompileOptions, Objective, Tiling},
 };
 use texpool_ops::graph::Graph;
 use texpool_plan::{SearchControl, bounds};
@@ -33,11 +33,17 @@ impl CompiledModel {
         graph: &Graph,
         control: &SearchControl<'_>,
     ) -> Result<IntermediatesAlone, CompileError> {
-        let (rules, limits, objective, format) = (self.lowering.rules, self.limits, Objective::Fastest, self.format);
-        let options = CompileOptions { rules, limits, objective, format, ..CompileOptions::default() };
-        let whole = compile_within(graph, &options, None, Effort::Full, None, control)?.compiled;
-        let bytes = |texels: u64| texels * format.texel_bytes();
-        let bounds = bounds(&whole.schedule.records)?;
+        let options = CompileOptions {
+            rules: self.lowering.rules,
+            limits: self.limits,
+            format: self.format,
+            objective: Objective::Smallest,
+            tiling: Tiling::Whole,
+            ..CompileOptions::default()
+        };
+        let whole = LoweredModel::new(graph, &options, control)?.planned(&options, control)?;
+        let bytes = |texels: u64| texels * self.format.texel_bytes();
+        let bounds = bounds(&whole.streamed.records)?;
         Ok(IntermediatesAlone {
             naive_bytes: bytes(bounds.naive),
             lower_bound_bytes: bytes(bounds.shared_objects),

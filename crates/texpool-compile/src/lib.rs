@@ -22,7 +22,7 @@ mod weight_format;
 
 pub use ceiling::{DeviceCeiling, ReadSpeed};
 pub use device_profile::{Clock, DeviceProfile, Rate};
-pub use error::CompileError;
+pub use error::{CompileError, StripesError};
 pub use intermediates_alone::IntermediatesAlone;
 pub use memory::{
     device_bytes::{PIECE, piece_bytes},
@@ -33,7 +33,7 @@ pub use memory::{
 };
 pub use model::{CompiledModel, ParetoFront, Peak, Point, RowTiling, Unmet};
 pub use options::{
-    BlockChoice, CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
+    BlockChoice, CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Stripes, Tiling, WeightFormat,
     WeightStorage, option_text, size::parse_size,
 };
 pub use order::{MemoryOrder, OrderMemory};
@@ -46,6 +46,7 @@ use search::{
     fewest_steps::Chains,
     memory_limit::MemoryLimit,
     model_front::ModelFront,
+    set_stripes,
 };
 
 use texpool_ops::graph::Graph;
@@ -77,11 +78,17 @@ pub fn compile_from(
     start: Option<&CompiledModel>,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, Unmet> {
-    if let Objective::Device(bytes) = options.objective {
+    let is_searched = options.stripes == Stripes::Searched;
+    if let Objective::Device(bytes) = options.objective
+        && is_searched
+    {
         return Ok(budget::within(graph, options, bytes, start, control)?.with_rounded_weights()?);
     }
     let limit = MemoryLimit::of(options.objective);
-    let Attempt { compiled, fits, .. } = compile_within(graph, options, limit, Effort::Full, start, control)?;
+    let Attempt { compiled, fits, .. } = match is_searched {
+        true => compile_within(graph, options, limit, Effort::Full, start, control)?,
+        false => set_stripes::compiled(graph, options, limit, control)?,
+    };
     match limit.filter(|_| !fits) {
         None => Ok(compiled.with_rounded_weights()?),
         Some(limit) => {
@@ -93,7 +100,8 @@ pub fn compile_from(
 
 /// Returns the Pareto front of device memory against predicted time: no point is beaten in both by another, and the
 /// last one is the smallest. [`Objective::Smallest`] picks the last point, or one with fewer steps that is nearly as
-/// small. Can be stopped like [`compile`].
+/// small. Can be stopped like [`compile`]. [`Stripes`] that are set have no effect, because a front compares plans
+/// in different ones.
 ///
 /// # Errors
 /// Fails like [`compile`].
@@ -103,8 +111,8 @@ pub fn pareto_front(
     control: &SearchControl<'_>,
 ) -> Result<ParetoFront, CompileError> {
     let options = &options.with_pool_format();
-    let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
-    let (whole, front) = ModelFront::new(&lowered, options, true, None, control)?;
+    let lowered = LoweredModel::for_front(graph, options, control)?;
+    let front = ModelFront::new(&lowered, options, true, None, control)?;
     let mut entries = front.all(front.placed(control)?, control)?;
     let smallest = entries.pop();
     let finished = smallest.clone().map(|smallest| front.finished(smallest, control));
@@ -114,7 +122,7 @@ pub fn pareto_front(
     });
     let unbeaten = ModelFront::unbeaten_of(others.chain(finished).chain(smallest.map(Ok)).collect::<Result<_, _>>()?);
     let (points, baseline_us) = (unbeaten.into_iter().map(|entry| front.point(entry)).collect(), front.baseline_us());
-    drop(front);
+    let whole = front.into_whole();
     let untiled = lowered.compiled(whole, options, control).with_rounded_weights()?;
     Ok(ParetoFront { untiled, points, baseline_us })
 }

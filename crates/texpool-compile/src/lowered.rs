@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     error::CompileError,
     model::{CompiledModel, Lowering},
-    options::{CompileOptions, OperatorOrder},
+    options::{CompileOptions, Objective, OperatorOrder, Tiling},
     order::{MemoryOrder, NodeOrder, OrderMemory, reordered},
     parallel::parallel_map,
     precision,
@@ -25,8 +25,9 @@ pub(super) struct LoweredModel {
     report: Report,
     /// True if means over height and width are split into two operators.
     row_means: bool,
-    /// Schedules to choose from: first one that copies every part; then, if possible, one that writes those parts in
-    /// place that cost no memory with whole tensors.
+    /// The schedule of whole tensors that copies every part.
+    plain: Schedule,
+    /// Schedules of whole tensors to choose from, those with the fewest parts in place first. At least one.
     schedules: Vec<UntiledSchedule>,
     /// The reshapes that need no step.
     pub(super) views: NodeSet,
@@ -43,6 +44,31 @@ pub(super) struct LoweredModel {
 /// take some hundred megabytes.
 const MAX_ROWS: u64 = 1 << 20;
 
+/// The schedules of whole tensors that are planned. They differ in the parts that are written in place, which saves steps
+/// and time; but a part that is written long before the whole is read reserves memory for the whole.
+#[derive(Clone, Copy)]
+enum WholeSchedules {
+    /// The one with every part in place. It is the fastest by any device's profile, because writing in place leaves out
+    /// steps and work and adds none.
+    Fastest,
+    /// The one that copies every part, and the one with the parts in place that cost no memory at the peak.
+    FreeAtPeak,
+    /// All three.
+    All,
+}
+
+impl WholeSchedules {
+    /// Returns the schedules that the objective chooses from.
+    fn of(options: &CompileOptions) -> Self {
+        match options.objective {
+            // A search for stripes considers writing every part in place as a variant of its own.
+            _ if options.considers_tiles() => Self::FreeAtPeak,
+            Objective::Fastest => Self::Fastest,
+            Objective::Balanced | Objective::Smallest | Objective::Pool(_) | Objective::Device(_) => Self::All,
+        }
+    }
+}
+
 /// A schedule of whole tensors, uploads and downloads.
 #[derive(Clone)]
 pub(super) struct UntiledSchedule {
@@ -56,7 +82,7 @@ pub(super) struct UntiledPlan {
     pub(super) steps: UntiledSchedule,
     /// The schedule with uploads and downloads, to which the plan belongs.
     pub(super) streamed: Schedule,
-    best: Solution,
+    pub(super) best: Solution,
     pub(super) plan: Plan,
 }
 
@@ -75,26 +101,31 @@ impl LoweredModel {
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
         // On whole tensors, means stay one operator: only stripes of rows need two, and splitting would add a step.
-        Self::of(graph, options.considers_tiles(), options, control)
+        Self::of(graph, options.considers_tiles(), WholeSchedules::of(options), options, control)
     }
 
-    /// Lowers the model prepared for tiling, regardless of the options.
-    pub(super) fn for_row_tiling(
+    /// Lowers the model for a front of plans, regardless of the objective.
+    pub(super) fn for_front(
         graph: &Graph,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        Self::of(graph, true, options, control)
+        let (row_means, whole) = match options.tiling {
+            Tiling::Rows => (true, WholeSchedules::FreeAtPeak),
+            Tiling::Whole => (false, WholeSchedules::All),
+        };
+        Self::of(graph, row_means, whole, options, control)
     }
 
     fn of(
         graph: &Graph,
         row_means: bool,
+        whole: WholeSchedules,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
         let rewritten = rewritten(graph, &options.rules, row_means, options.format, options.blocks.blocks())?;
-        let lower = |rewritten| Self::scheduled(rewritten, row_means, options, control);
+        let lower = |rewritten| Self::scheduled(rewritten, row_means, whole, options, control);
         match options.order {
             OperatorOrder::File => lower(rewritten),
             OperatorOrder::Memory => Self::with_smallest_pool(&rewritten, options, lower, control),
@@ -157,32 +188,36 @@ impl LoweredModel {
     fn scheduled(
         rewritten: Rewritten,
         row_means: bool,
+        whole: WholeSchedules,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
         let Rewritten { graph, views, in_place, report } = rewritten;
         let plain = schedule(&graph, &views)?;
-        let mut schedules = vec![UntiledSchedule { schedule: plain, in_place: NodeSet::new() }];
-        let plain = &schedules[0].schedule;
-        // The selection keeps live ranges of every row, like the search for tilings, so it has the same row limit.
-        if !in_place.is_empty() && too_many_rows(plain).is_none() {
-            let model = RowDependencies::new(&graph, plain);
-            // With whole tensors each operator is a single stripe with all its rows.
-            let stripes: Vec<Stripe> =
-                (0..).zip(&plain.steps).map(|(operator, step)| Stripe { operator, rows: step.rows.clone() }).collect();
-            let some = select_in_place(&graph, plain, &model, &stripes, &in_place, control);
-            if !some.is_empty() {
-                let schedule = schedule(&graph, &views.union(&some))?;
-                schedules.push(UntiledSchedule { schedule, in_place: some });
-            }
+        let mut sets = Vec::new();
+        if !matches!(whole, WholeSchedules::Fastest) {
+            sets.extend([NodeSet::new(), free_at_peak(&graph, &plain, &in_place, control)]);
         }
+        if !matches!(whole, WholeSchedules::FreeAtPeak) {
+            sets.push(in_place.clone());
+        }
+        // Each set contains the one before it.
+        sets.dedup();
+        let of_set = |in_place: NodeSet| -> Result<_, CompileError> {
+            let schedule = match in_place.is_empty() {
+                true => plain.clone(),
+                false => schedule(&graph, &views.union(&in_place))?,
+            };
+            Ok(UntiledSchedule { schedule, in_place })
+        };
+        let schedules = sets.into_iter().map(of_set).collect::<Result<_, _>>()?;
         let streaming = streaming(&graph, options);
-        Ok(Self { graph, report, row_means, schedules, views, in_place, streaming, order: None })
+        Ok(Self { graph, report, row_means, plain, schedules, views, in_place, streaming, order: None })
     }
 
     /// Returns the schedule that copies every part.
-    pub(super) fn plain(&self) -> &Schedule {
-        &self.schedules[0].schedule
+    pub(super) const fn plain(&self) -> &Schedule {
+        &self.plain
     }
 
     /// Returns the total number of rows if it is too large for a search for tilings.
@@ -190,21 +225,28 @@ impl LoweredModel {
         too_many_rows(self.plain())
     }
 
-    /// Plans all schedules with whole tensors, and returns the smaller plan.
-    pub(super) fn planned(
+    /// Plans all schedules of whole tensors, those with the fewest parts in place first. At least one plan.
+    pub(super) fn plans(
         &self,
         options: &CompileOptions,
         control: &SearchControl<'_>,
-    ) -> Result<UntiledPlan, CompileError> {
+    ) -> Result<Vec<UntiledPlan>, CompileError> {
         let plans = parallel_map(&self.schedules, |steps| {
             let streamed = stream(&self.graph, steps.schedule.clone(), &self.streaming);
             let (best, plan) = planned(&streamed, options, control)?;
             Ok(UntiledPlan { steps: steps.clone(), streamed, best, plan })
         });
-        let mut plans = plans.into_iter().collect::<Result<Vec<_>, CompileError>>()?;
-        // Writing parts in place saves steps, so it wins if the pool is not larger.
-        let in_place = usize::from(plans.len() > 1 && plans[1].plan.bytes() <= plans[0].plan.bytes());
-        Ok(plans.swap_remove(in_place))
+        plans.into_iter().collect()
+    }
+
+    /// Plans all schedules of whole tensors, and returns the plan with the smallest pool; of equal ones the fastest.
+    pub(super) fn planned(
+        &self,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<UntiledPlan, CompileError> {
+        let mut plans = self.plans(options, control)?;
+        Ok(plans.swap_remove(smallest_pool(&plans)))
     }
 
     /// Combines the model with its plan of whole tensors.
@@ -245,6 +287,16 @@ impl LoweredModel {
     }
 }
 
+/// Returns the index of the plan with the smallest pool; of equal ones the last, which has the most parts in place and the
+/// fewest steps.
+pub(super) fn smallest_pool(plans: &[UntiledPlan]) -> usize {
+    let smaller = |least: usize, at: usize| {
+        let larger = plans[at].plan.bytes() > plans[least].plan.bytes();
+        if larger { least } else { at }
+    };
+    (1..plans.len()).fold(0, smaller)
+}
+
 /// Rewrites the graph and checks it before and after. If `row_means` is set, means over height and width become two
 /// operators. Its kernels compute `blocks`.
 pub(super) fn rewritten(
@@ -267,6 +319,20 @@ pub(super) fn rewritten(
     share_constants(&mut rewritten.graph);
     rewritten.graph.blocks = blocks;
     Ok(rewritten)
+}
+
+/// Returns the nodes of `in_place` that cost no memory at the peak of whole tensors, as many as were found before the
+/// search was stopped.
+fn free_at_peak(graph: &Graph, plain: &Schedule, in_place: &NodeSet, control: &SearchControl<'_>) -> NodeSet {
+    // The selection keeps live ranges of every row, like the search for tilings, so it has the same row limit.
+    if in_place.is_empty() || too_many_rows(plain).is_some() {
+        return NodeSet::new();
+    }
+    let model = RowDependencies::new(graph, plain);
+    // With whole tensors each operator is a single stripe with all its rows.
+    let stripes: Vec<Stripe> =
+        (0..).zip(&plain.steps).map(|(operator, step)| Stripe { operator, rows: step.rows.clone() }).collect();
+    select_in_place(graph, plain, &model, &stripes, in_place, control)
 }
 
 /// Returns the total rows of all steps' results if there are too many for a search for tilings.

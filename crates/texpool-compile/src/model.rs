@@ -215,14 +215,16 @@ impl CompiledModel {
 
     /// Returns the model with the schedule and the plan of `point`.
     pub(super) fn at(mut self, point: Point, baseline_us: f64) -> Self {
-        // For the point of whole tensors, the model is already complete.
-        if !point.cascades.is_empty() {
-            let Point { cascades, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
-            let baseline_bytes = self.plan.bytes();
-            self.lowering.in_place = point.in_place;
-            let tiled = RowTiling { cascades, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
-            self.tiled = Some(tiled);
-            (self.schedule, self.plan) = (schedule, plan);
+        let Point { cascades, live_bytes, peak, dispatches, predicted_us, schedule, plan, in_place, best, .. } = point;
+        let baseline_bytes = self.plan.bytes();
+        (self.lowering.in_place, self.schedule, self.plan) = (in_place, schedule, plan);
+        match cascades.is_empty() {
+            true => self.best = best,
+            false => {
+                let tiled =
+                    RowTiling { cascades, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
+                self.tiled = Some(tiled);
+            }
         }
         self
     }
@@ -257,7 +259,7 @@ pub struct Point {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_us: f64,
-    /// Operators that run interleaved, and their numbers of stripes; empty for the point of whole tensors.
+    /// Operators that run interleaved, and their numbers of stripes; empty for a point of whole tensors.
     pub cascades: Vec<Cascade>,
     /// The concatenations and pads whose parts are written in place.
     pub in_place: NodeSet,
@@ -265,6 +267,8 @@ pub struct Point {
     pub schedule: Schedule,
     /// The plan of the pool, which has been checked.
     pub plan: Plan,
+    /// For a point of whole tensors, the strategies that the planner tried.
+    pub(super) best: Option<Solution>,
 }
 
 /// The error, together with the smallest plan that was found, from which a later search can start.

@@ -98,7 +98,9 @@ pub fn compare_compiled(
         let zeros = || vec![0.0; graph.shape(graph.inputs[variable.input]).len()];
         first_values(variable).unwrap_or_else(zeros)
     });
-    let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).chain(first).collect();
+    let by_index: Vec<_> = inputs.iter().copied().enumerate().collect();
+    let given = graph.padded_inputs(&by_index, compiled.format().max_exact_integer() as usize)?;
+    let owned: Vec<Vec<f32>> = given.into_iter().map(|(_, values)| values.into_owned()).chain(first).collect();
     // Uses the rewritten graph, whose nodes are the steps.
     let references = reference::graph(compiled.graph(), &owned)?;
     let steps = compiled.schedule().steps.len();

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use super::{TensorRole, TextureProblem};
 use texpool_compile::CompileError;
-use texpool_ops::{graph::CheckError, kernels::KernelError, ops::reference::ReferenceError};
+use texpool_ops::{
+    graph::{CheckError, ExtentError},
+    kernels::KernelError,
+    ops::reference::ReferenceError,
+};
 use texpool_plan::{TextureSpec, printable};
 
 /// Error of an operation on the device.
@@ -193,6 +197,9 @@ pub enum GpuError {
         /// The number of elements that were passed.
         found: usize,
     },
+    /// Inputs whose extents differ between runs were given extents that the run cannot have.
+    #[error(transparent)]
+    Extent(#[from] ExtentError),
     /// A step does not have exactly one result with a place in the pool.
     #[error("operator {op_index} ({op}) has no single result with a place")]
     NotPlaced {

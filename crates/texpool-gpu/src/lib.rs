@@ -85,6 +85,8 @@ pub use process::PerProcess;
 pub use profile::DispatchTime;
 pub use program::Program;
 pub use run_warnings::{Clamp, ClampedValues, NotFiniteOutput, RunWarnings};
+#[cfg(not(target_arch = "wasm32"))]
+pub use specialised::specialised;
 pub use tensor_role::TensorRole;
 pub use texture_format::texture_format;
 pub use texture_problem::TextureProblem;

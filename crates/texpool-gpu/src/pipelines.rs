@@ -312,7 +312,8 @@ fn shader_source(text: String, constants: &Constants) -> (wgpu::ShaderSource<'st
 ///      single start and a mask that reduces every index to it (`kernels/context.rs`). The kernel that reads the
 ///      parameters also writes them, and a block is bound with the length of its words (`gpu/params.rs`).
 ///    - Arrays of a shader: blocks are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), columns of a
-///      depthwise window at most `MAX_COLUMNS` (`ops/depthwise/kernel.rs`), taps 4, lanes of a workgroup `LANES`.
+///      depthwise window at most `MAX_COLUMNS` (`ops/depthwise/kernel.rs`), taps 4, lanes of a workgroup `LANES`,
+///      slices of a recurrent cell at most `TEXELS` (`ops/recurrent/mod.rs`), and a lane has every `LANES`th of them.
 ///      Lanes of a texel are masked to two bits.
 ///    - Counters: the buffer is sized for the highest node that a dispatch counts for (`gpu/program.rs`).
 ///    - *Computed* indices, in gathers and samples, are clamped to the operand's extent, whatever their value.

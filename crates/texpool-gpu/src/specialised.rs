@@ -16,7 +16,7 @@ use texpool_ops::kernels::Constants;
 ///
 /// # Errors
 /// If the text is no WGSL.
-pub(super) fn specialised(text: &str, constants: &Constants) -> Result<Module, wgsl::ParseError> {
+pub fn specialised(text: &str, constants: &Constants) -> Result<Module, wgsl::ParseError> {
     let mut module = wgsl::parse_str(&with_values(text, constants))?;
     let literals = Literals { constants: module.constants.clone(), values: module.global_expressions.clone() };
     let functions = module.functions.iter_mut().map(|(_, function)| function);

@@ -152,6 +152,7 @@ fn status_of(error: &Error) -> texpool_status {
         Error::NoSuchTensor { .. } | Error::AmbiguousName { .. } => TEXPOOL_ERROR_NO_SUCH_TENSOR,
         Error::MissingInputs { .. } | Error::InputTwice { .. } | Error::OutputTwice { .. } => TEXPOOL_ERROR_INPUTS,
         Error::Tensor { source, .. } => of_values(source),
+        Error::Extent(_) => TEXPOOL_ERROR_SHAPE,
         Error::Carry { problem, .. } => of_carry(problem),
         _ => TEXPOOL_ERROR_INTERNAL,
     }

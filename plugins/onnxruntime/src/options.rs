@@ -63,6 +63,11 @@ impl Options {
             _ => Failure::from(error),
         })?;
         let import = parsed.named.import();
+        if let Some(name) = import.bounds.keys().next() {
+            return Err(wrong(format!(
+                "option `dim`: bind `{name}` to a number; the runtime states the extents of each run"
+            )));
+        }
         parsed.reading = Reading { dims: import.dims.clone(), fake_quant: import.fake_quant, min_operations };
         Ok(parsed)
     }
@@ -113,6 +118,12 @@ mod tests {
         assert_eq!(options.named.of_plan(), Some("budget"));
         let dims: Vec<_> = options.reading.dims.iter().map(|(name, &extent)| (&**name, extent)).collect();
         assert_eq!(dims, [("batch", 2), ("length", 5)]);
+    }
+
+    #[test]
+    fn an_extent_is_a_number() {
+        let error = Options::parse([("dim", "batch=2,length<=5")]).unwrap_err().message;
+        assert!(error.contains("bind `length` to a number"), "{error}");
     }
 
     /// There is a default deadline because an application waits for the plan. Programs that compile a model

@@ -8,11 +8,10 @@ from onnx import NodeProto, TensorProto, helper
 from support import constant, explained, file, off, on_cpu, python, reported, session, small, tensor, values, weights
 
 
-def scaler(operand: str, result: str) -> NodeProto:
-    """An operator of the domain of trees and labels, none of which is supported."""
-    return helper.make_node(
-        "Scaler", [operand], [result], name="scaler", domain="ai.onnx.ml", offset=[0.5], scale=[2.0]
-    )
+def imputer(operand: str, result: str) -> NodeProto:
+    """An operator of the domain of trees and labels that is not supported. It leaves ordinary numbers as they are."""
+    values = {"imputed_value_floats": [0.5], "replaced_value_float": -1e9}
+    return helper.make_node("Imputer", [operand], [result], name="imputer", domain="ai.onnx.ml", **values)
 
 
 def split(height: int | str = 12) -> bytes:
@@ -20,7 +19,7 @@ def split(height: int | str = 12) -> bytes:
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["a"], name="first", pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["a"], ["b"], name="relu"),
-        scaler("b", "c"),
+        imputer("b", "c"),
         helper.make_node("Conv", ["c", "w2"], ["d"], name="second"),
         helper.make_node("Sigmoid", ["d"], ["y"], name="sigmoid"),
     ]
@@ -49,7 +48,7 @@ def fourth_power() -> bytes:
 
 def none() -> bytes:
     """Nothing that is supported."""
-    return file([scaler("x", "y")], [tensor("x", [4, 5])], [tensor("y", [4, 5])])
+    return file([imputer("x", "y")], [tensor("x", [4, 5])], [tensor("y", [4, 5])])
 
 
 def branches() -> bytes:
@@ -190,7 +189,7 @@ class Parts(unittest.TestCase):
         self.assertEqual(report[1], "graph `main`: 4 of 5 nodes are taken, in 2 partitions")
         left = [line for line in report if "left:" in line]
         self.assertEqual(len(left), 1)
-        self.assertRegex(left[0], "node `scaler` ai.onnx.ml.Scaler: the operator is not supported; ")
+        self.assertRegex(left[0], "node `imputer` ai.onnx.ml.Imputer: the operator is not supported; ")
 
     def test_a_model_of_which_nothing_is_taken_runs_and_says_so(self) -> None:
         report = self.check(none())
@@ -203,7 +202,7 @@ class Parts(unittest.TestCase):
         for verbose, told in (("on", True), ("off", False)):
             said = python(f"import support, test_parts; support.session(test_parts.split(), verbose='{verbose}')")
             self.assertEqual(said.returncode, 0, said.stderr)
-            self.assertEqual("left: node `scaler` ai.onnx.ml.Scaler" in said.stderr, told, said.stderr)
+            self.assertEqual("left: node `imputer` ai.onnx.ml.Imputer" in said.stderr, told, said.stderr)
 
     def test_bodies_of_control_flow_are_left(self) -> None:
         report = self.check(branches())

@@ -49,7 +49,7 @@ pub(crate) fn raised(error: Error) -> PyErr {
         Error::Gpu(error) => of_device(&error),
         Error::NoSuchTensor { .. } | Error::AmbiguousName { .. } => classes::NoSuchTensorError::new_err(text),
         Error::Tensor { source: ConvertError::ElementType { .. }, .. } => classes::TensorTypeError::new_err(text),
-        Error::Tensor { .. } | Error::MissingInputs { .. } | Error::Carry { .. } => {
+        Error::Tensor { .. } | Error::Extent(_) | Error::MissingInputs { .. } | Error::Carry { .. } => {
             classes::TensorValueError::new_err(text)
         }
         _ => classes::Error::new_err(text),

@@ -75,6 +75,15 @@ class Models(unittest.TestCase):
             with self.subTest(name):
                 self.compare(name, CACHE / file, nodes, tolerance)
 
+    def test_a_network_with_operators_that_the_runtime_does_not_know(self) -> None:
+        file, nodes = CACHE / "face_landmark_with_attention.tflite", 712
+        report = Report()
+        answers = run(interpreter(file, delegate(report=report.path, whole_graph=1)))
+        self.assertEqual((report.graph["taken"], len(report.graph["parts"])), (nodes, 1))
+        self.assertEqual(explained(file, 200000)["taken"], nodes)
+        self.assertEqual([answer.size for answer in answers], [1404, 160, 142, 142, 10, 10, 1])
+        self.assertTrue(all(np.isfinite(answer).all() for answer in answers))
+
     def test_explain_says_what_is_taken_of_networks_with_operators_that_are_not_supported(self) -> None:
         divided = set()
         for name, (file, _, _) in MODELS.items():

@@ -147,6 +147,15 @@ class Nodes(unittest.TestCase):
         answer = run(made, [x.reshape(1, 2, 2, 1)])[0]
         np.testing.assert_allclose(answer[0, :, :, 0], np.kron(x, np.ones((2, 2))) + 0.5)
 
+    def test_regions_of_a_face(self) -> None:
+        made = interpreter(tiny.region(), delegate(whole_graph=1))
+        # A rectangle of three by two pixels, half a pixel to the right of the image.
+        face = np.array([[[0.5, 0, 7], [3.5, 0, 8], [3.5, 2, 9], [0.5, 2, 0]]], np.float32)
+        matrix, picture, moved = run(made, [face, np.arange(6, dtype=np.float32).reshape(1, 2, 3, 1)])
+        np.testing.assert_allclose(matrix[0], [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], atol=1e-6)
+        np.testing.assert_allclose(picture[0, :, :, 0], [[0.5, 1.5, 0], [3.5, 4.5, 0]], atol=1e-5)
+        np.testing.assert_allclose(moved, face + np.array([0.5, 0, 0], np.float32), atol=1e-6)
+
     def test_graphs_of_branches(self) -> None:
         report = Report()
         made = interpreter(tiny.branches(), delegate(report=report.path))

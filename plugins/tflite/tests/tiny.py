@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import flatbuffers
 import numpy as np
+from flatbuffers import flexbuffers
 
 #: Element types, by their number in the schema.
 FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
@@ -226,6 +227,34 @@ def custom() -> bytes:
     options = struct.pack("<3i", 2, 2, 2)
     model.op(CUSTOM, [x, weights, bias], [y], custom=("Convolution2DTransposeBias", options))
     return model.bytes([x], [y])
+
+
+def _flex_map(**entries: float | int | list[int]) -> bytes:
+    """Options of a custom operator."""
+    builder = flexbuffers.Builder()
+    with builder.Map():
+        for name, value in entries.items():
+            builder.Key(name)
+            if isinstance(value, list):
+                builder.TypedVectorFromElements(value)
+            else:
+                builder.Add(value)
+    return bytes(builder.Finish())
+
+
+def region() -> bytes:
+    """A region of a face, its picture and its landmarks, by MediaPipe's operators, which runtimes do not know."""
+    model = Model()
+    face, image = model.tensor("face", (1, 4, 3)), model.tensor("image", (1, 2, 3, 1))
+    results = (("matrix", (1, 4, 4)), ("picture", (1, 2, 3, 1)), ("moved", (1, 4, 3)))
+    matrix, picture, moved = (model.tensor(name, extents) for name, extents in results)
+    extents = {"output_height": 2, "output_width": 3}
+    rotation = {"left_rotation_idx": 0, "right_rotation_idx": 1, "target_rotation_radians": 0.0}
+    options = _flex_map(**extents, **rotation, scale_x=1.0, scale_y=1.0, subset_idxs=[0, 1, 2, 3])
+    model.op(CUSTOM, [face], [matrix], custom=("Landmarks2TransformMatrix", options))
+    model.op(CUSTOM, [image, matrix], [picture], custom=("TransformTensorBilinear", _flex_map(**extents)))
+    model.op(CUSTOM, [face, matrix], [moved], custom=("TransformLandmarks", b""))
+    return model.bytes([face, image], [matrix, picture, moved])
 
 
 def quantised() -> bytes:

@@ -1,6 +1,7 @@
 //! A session: a model on a device, with its resources and the operations common to all ways of running it.
 
 mod carried;
+mod extents;
 mod textures;
 mod values;
 
@@ -47,6 +48,9 @@ pub struct Session {
     reals: Vec<Vec<f32>>,
     /// Output values before conversion, stored to reuse their memory.
     computed: Vec<Vec<f32>>,
+    /// Extents of the inputs' last values along their bounded axes. `None` for an input without such an axis, or if its
+    /// values are in a texture of the caller.
+    extents: Vec<Option<usize>>,
 }
 
 impl CompiledModel {
@@ -95,7 +99,8 @@ impl Session {
         let executor = Executor::create(gpu, model, &compiled.executor_options(), textures, wait).await?;
         let reals = vec![Vec::new(); compiled.inputs().len()];
         let computed = vec![Vec::new(); compiled.outputs().len()];
-        Ok(Self { compiled: compiled.clone(), executor, ticket, reals, computed })
+        let extents = vec![None; compiled.inputs().len()];
+        Ok(Self { compiled: compiled.clone(), executor, ticket, reals, computed, extents })
     }
 
     /// Releases the device memory: the pool, weights that no other session uses, tables, and the session's own
@@ -255,7 +260,7 @@ impl Session {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, Error> {
         self.check_entered()?;
-        self.check_complete(&[])?;
+        self.settle_inputs()?;
         Ok(self.executor.profile()?)
     }
 

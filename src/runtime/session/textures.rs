@@ -11,6 +11,9 @@ impl Session {
     /// the last few textures, so a camera can alternate between two or three at no cost. Cached textures stay alive
     /// until others replace them or the input is [unbound](Self::unbind_input).
     ///
+    /// A texture fills an input with a [bounded axis](crate::TensorInfo::bounded_axis) to its bound. Its extent is that of
+    /// the other inputs which share it, or else the bound.
+    ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session, camera: &texpool::wgpu::Texture) -> Result<(), texpool::Error> {
     /// session.bind_input("image", camera)?;
@@ -51,7 +54,11 @@ impl Session {
 
     fn bind(&mut self, role: TensorRole, key: TensorKey<'_>, texture: &wgpu::Texture) -> Result<(), Error> {
         let index = self.compiled.model().index(role, key)?;
-        Ok(self.executor.bind_texture(role, index, texture)?)
+        self.executor.bind_texture(role, index, texture)?;
+        if role == TensorRole::Input {
+            self.extents[index] = None;
+        }
+        Ok(())
     }
 
     /// Returns the input to a texture owned by the session, which has no values yet.
@@ -73,6 +80,7 @@ impl Session {
     pub fn unbind_input<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<(), Error> {
         let index = self.compiled.model().index(TensorRole::Input, key.into())?;
         self.executor.unbind_texture(TensorRole::Input, index);
+        self.extents[index] = None;
         Ok(())
     }
 
@@ -119,6 +127,7 @@ impl Session {
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], and [`Error::Gpu`] if memory runs out.
     pub fn input_texture<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<wgpu::Texture, Error> {
         let index = self.compiled.model().index(TensorRole::Input, key.into())?;
+        self.extents[index] = None;
         Ok(self.executor.texture(TensorRole::Input, index)?)
     }
 
@@ -161,7 +170,7 @@ impl Session {
     /// device errors for newly bound textures.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         self.check_entered()?;
-        self.check_complete(&[])?;
+        self.settle_inputs()?;
         Ok(self.executor.encode(encoder)?)
     }
 
@@ -209,7 +218,7 @@ impl Session {
     /// As [`encode`](Self::encode).
     pub fn submit(&mut self) -> Result<Submission, Error> {
         self.check_entered()?;
-        self.check_complete(&[])?;
+        self.settle_inputs()?;
         let submitted = self.executor.submit()?;
         Ok(Submission::new(self.executor.gpu(), submitted))
     }

@@ -1,6 +1,6 @@
 //! Runs that take input values and return output values, either blocking or asynchronous.
 
-use super::Session;
+use super::{Session, extents::Extent};
 use crate::runtime::{Error, Outputs, TensorInfo, TensorKey, outputs::outputs_of};
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_gpu::now;
@@ -10,15 +10,28 @@ use texpool_model::tensor::{
     convert::{TensorSpec, borrow_reals, check_room, read_reals_into},
 };
 
-/// Index of an input with given values, and its floats in the caller's memory; `None` if they were converted.
-type GivenInput<'t> = (usize, Option<&'t [f32]>);
+/// An input with given values.
+struct GivenInput<'t> {
+    input: usize,
+    /// Its floats in the caller's memory; `None` if they were converted.
+    floats: Option<&'t [f32]>,
+    /// Its extent along its bounded axis, if it has one.
+    extent: Option<usize>,
+}
+
+/// The inputs of a run.
+struct GivenInputs<'t> {
+    values: Few<GivenInput<'t>>,
+    extents: Few<Extent>,
+}
 
 impl Session {
     /// Runs the model on values, waits, and returns every output that is neither bound to a texture nor
     /// [carried](Self::carry).
     ///
-    /// Inputs are identified by name or index. An omitted input keeps its previous values: those that were written, or
-    /// the contents of its texture. If all inputs already have values, [`submit`](Self::submit) and
+    /// Inputs are identified by name or index. An input with a [bounded axis](crate::TensorInfo::bounded_axis) may have
+    /// any extent up to the bound, without another plan. An omitted input keeps its previous values: those that were
+    /// written, or the contents of its texture. If all inputs already have values, [`submit`](Self::submit) and
     /// [`read`](Self::read) also work. Elements are of the model's type or 32-bit floats.
     ///
     /// If another thread presents frames meanwhile, use [`run_async`](Self::run_async): wgpu holds a lock during a
@@ -36,8 +49,8 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::InputTwice`], [`Error::MissingInputs`], [`Error::Bound`], [`Error::Tensor`]
-    /// for values that do not fit; [`Error::Gpu`] for a timeout, a lost device, or an operation that the device
-    /// refuses.
+    /// for values that do not fit, [`Error::Extent`] for extents beyond a bound or that differ; [`Error::Gpu`] for a
+    /// timeout, a lost device, or an operation that the device refuses.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run<'t, K: Into<TensorKey<'t>>>(
         &mut self,
@@ -78,7 +91,7 @@ impl Session {
         };
         let read = self.with_counts((0..self.outputs().len()).filter(|&output| !stays(output)).collect());
         let mut values = self.room(&read);
-        let inputs = floats(&provided, &self.reals);
+        let inputs = provided.floats(&self.reals);
         let mut outputs: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
         self.executor.run_values(wait, &inputs, &mut outputs).await?;
         outputs_of(&self.compiled, read.into_iter().zip(values).collect())
@@ -188,7 +201,7 @@ impl Session {
             of_others.map(|(output, values)| (output, &mut values[..])).collect();
         places.extend(direct);
         places.extend(counts.iter_mut().map(|(output, count)| (*output, &mut count[..])));
-        executor.run_values(wait, &floats(&provided, reals), &mut places).await?;
+        executor.run_values(wait, &provided.floats(reals), &mut places).await?;
         let found: Few<(usize, f32)> =
             places.iter().map(|(output, values)| (*output, values.first().copied().unwrap_or_default())).collect();
         for (output, values) in &mut places {
@@ -206,24 +219,28 @@ impl Session {
         Ok(())
     }
 
-    /// Checks that every input has values. Floats of the caller are used in place; other values are converted into
-    /// `reals`.
+    /// Checks that every input has values, and that their extents agree. Floats of the caller are used in place; other
+    /// values are converted into `reals`.
     fn take_inputs<'t, K: Into<TensorKey<'t>>>(
         &mut self,
         inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
-    ) -> Result<Few<GivenInput<'t>>, Error> {
+    ) -> Result<GivenInputs<'t>, Error> {
         self.check_entered()?;
         let mut provided: Few<GivenInput<'t>> = Few::new();
         for (key, values) in inputs {
             let input = self.compiled.model().index(TensorRole::Input, key.into())?;
-            if provided.iter().any(|&(other, _)| other == input) {
+            if provided.iter().any(|other| other.input == input) {
                 return Err(Error::InputTwice { name: self.name(TensorRole::Input, input) });
             }
-            provided.push((input, self.convert(input, &values)?));
+            provided.push(self.convert(input, &values)?);
         }
-        let indices: Few<usize> = provided.iter().map(|&(input, _)| input).collect();
+        let indices: Few<usize> = provided.iter().map(|given| given.input).collect();
         self.check_complete(&indices)?;
-        Ok(provided)
+        let given: Few<(usize, usize)> =
+            provided.iter().filter_map(|given| Some((given.input, given.extent?))).collect();
+        let extents = self.extents(&given)?;
+        provided.iter().for_each(|given| self.extents[given.input] = given.extent);
+        Ok(GivenInputs { values: provided, extents })
     }
 
     /// Writes an input with a separate submission. The values apply to all later runs until the next write. Does not
@@ -245,21 +262,45 @@ impl Session {
     /// As [`run`](Self::run).
     pub fn write<'k>(&mut self, key: impl Into<TensorKey<'k>>, values: TensorView<'_>) -> Result<(), Error> {
         let input = self.compiled.model().index(TensorRole::Input, key.into())?;
-        let floats = self.convert(input, &values)?;
-        Ok(self.executor.write(input, floats.unwrap_or(&self.reals[input]))?)
+        let GivenInput { floats, extent, .. } = self.convert(input, &values)?;
+        self.executor.write(input, floats.unwrap_or(&self.reals[input]))?;
+        self.extents[input] = extent;
+        Ok(())
     }
 
-    /// Returns an input's floats if they can be used in place; otherwise converts the values into `reals` and returns
-    /// `None`.
-    fn convert<'t>(&mut self, input: usize, values: &TensorView<'t>) -> Result<Option<&'t [f32]>, Error> {
+    /// Returns an input's floats if they can be used in place; otherwise converts the values into `reals`. Those of an
+    /// input with a bounded axis may have fewer places, and get zeros behind them.
+    fn convert<'t>(&mut self, input: usize, values: &TensorView<'t>) -> Result<GivenInput<'t>, Error> {
         if self.executor.is_bound(TensorRole::Input, input) {
             let reason = "write that texture, or unbind it first";
             return Err(Error::Bound { role: TensorRole::Input, name: self.name(TensorRole::Input, input), reason });
         }
         let (integer_range, texels) = (self.compiled.integer_range(input), self.compiled.texels());
-        let spec = TensorSpec { integer_range, ..self.compiled.inputs()[input].spec() };
+        let bounded = self.bounded_dims(input, values.len());
+        let info = &self.compiled.inputs()[input];
+        let extent = match &bounded {
+            Some((bounded, dims)) => {
+                let found = dims[bounded.axis];
+                self.compiled.model().graph().check_extent(bounded, texels.max_exact_integer() as usize, found)?;
+                Some(found)
+            }
+            None => None,
+        };
+        let dims = bounded.as_ref().map_or(&info.dims, |(_, dims)| dims);
+        let spec = TensorSpec { integer_range, dims, ..info.spec() };
         let reals = borrow_reals(values, spec, texels, &mut self.reals[input]);
-        reals.map_err(|source| self.unfit(TensorRole::Input, input, source))
+        let mut floats = reals.map_err(|source| self.unfit(TensorRole::Input, input, source))?;
+        if let Some((bounded, dims)) = bounded
+            && dims != self.inputs()[input].dims
+        {
+            let room = &mut self.reals[input];
+            if let Some(given) = floats.take() {
+                room.clear();
+                room.extend_from_slice(given);
+            }
+            bounded.pad(&self.compiled.inputs()[input].dims, room);
+        }
+        Ok(GivenInput { input, floats, extent })
     }
 
     /// Creates the error for values or memory that do not match an input or output.
@@ -328,7 +369,10 @@ impl Session {
     }
 }
 
-/// Returns the floats of each input, in the caller's memory or in `reals`.
-fn floats<'a>(provided: &[GivenInput<'a>], reals: &'a [Vec<f32>]) -> Few<(usize, &'a [f32])> {
-    provided.iter().map(|&(input, floats)| (input, floats.unwrap_or(&reals[input]))).collect()
+impl GivenInputs<'_> {
+    /// Returns the floats of each input, in the caller's memory or in `reals`, and those that hold extents.
+    fn floats<'a>(&'a self, reals: &'a [Vec<f32>]) -> Few<(usize, &'a [f32])> {
+        let values = self.values.iter().map(|given| (given.input, given.floats.unwrap_or(&reals[given.input])));
+        values.chain(self.extents.iter().map(|(count, extent)| (*count, &extent[..]))).collect()
+    }
 }

@@ -1,13 +1,14 @@
 """Makes what the networks of the catalogue answer to parts of real pictures, by runtimes that are not ours.
 
     texpool models fetch all
-    pip install onnxruntime==1.31.1 ai-edge-litert==2.3.0 numpy==2.4.6 pillow
+    pip install onnxruntime==1.31.1 ai-edge-litert==2.3.0 mediapipe==0.10.14 numpy==2.4.6 pillow
     python models/make.py ...   (mobilenet_v2, efficientnet_lite0, resnet18 and mobilebert, into the cache as NAME.onnx)
     python tests/data/zoo/make.py CACHE_FOLDER [NAME ...]
 
 An input is a part of a picture as it is, without resizing, so that the test cuts out the very same bytes. Of an output
 with more than 4096 values every n-th is kept. Two CPU runs differ by what `two_runtimes` says: onnxruntime without and
-with its optimisations, LiteRT's reference kernels and XNNPACK. (The reference evaluator of `onnx` 1.22 is no third: on
+with its optimisations, LiteRT's reference kernels and XNNPACK. Where a network has custom operators of MediaPipe, the
+runs are of MediaPipe's own runtime, with LiteRT's kernels and with XNNPACK beside its own. (The reference evaluator of `onnx` 1.22 is no third: on
 MobileNet v2 it is off by 12 where the others agree to 1e-5.)
 """
 import json
@@ -97,6 +98,7 @@ CASES = {
     "tiny_yolo_v2": ("yolov2_tiny.tflite", tflite(416, UNIT, 48, 0), {}),
     "inception_v3": ("inception_v3_quant.tflite", {"": picture("coffee", 180, 60, 299, 299, {"divide": 128.0, "subtract": [1.0] * 3}, "NHWC")}, {}),
     "face_detection_full_range": ("face_detection_full_range_sparse.tflite", tflite(192, SIGNED), {}),
+    "face_landmark_with_attention": ("face_landmark_with_attention.tflite", tflite(192, UNIT, 128, 12), {}),
     "hand_landmark_full": ("hand_landmark_full.tflite", tflite(224, UNIT), {}),
     "hand_landmark_lite": ("hand_landmark_lite.tflite", tflite(224, UNIT), {}),
     "hand_recrop": ("hand_recrop.tflite", tflite(256, UNIT), {}),
@@ -159,6 +161,58 @@ def by_litert(path, feeds):
     return [output["name"] for output in outputs], runs, quanta
 
 
+# A graph of MediaPipe for one picture, which becomes numbers from 0 to 1.
+MEDIAPIPE = """
+input_stream: "picture"
+%(streams)s
+node { calculator: "ImageToTensorCalculator" input_stream: "IMAGE:picture" output_stream: "TENSORS:numbers"
+  options: { [mediapipe.ImageToTensorCalculatorOptions.ext] {
+    output_tensor_width: %(width)d output_tensor_height: %(height)d output_tensor_float_range { min: 0 max: 1 } } } }
+node { calculator: "TfLiteCustomOpResolverCalculator" output_side_packet: "OP_RESOLVER:resolver" }
+node { calculator: "InferenceCalculator" input_stream: "TENSORS:numbers" input_side_packet: "OP_RESOLVER:resolver"
+  output_stream: "TENSORS:answers"
+  options: { [mediapipe.InferenceCalculatorOptions.ext] { model_path: "%(path)s" delegate { %(kernels)s {} } } } }
+node { calculator: "SplitTensorVectorCalculator" input_stream: "answers" %(parts)s
+  options: { [mediapipe.SplitVectorCalculatorOptions.ext] { %(ranges)s } } }
+%(floats)s
+"""
+
+
+def by_mediapipe(path, feeds):
+    from ai_edge_litert.interpreter import Interpreter
+    from mediapipe.python import packet_creator, packet_getter
+    from mediapipe.python._framework_bindings import calculator_graph, image_frame
+
+    outputs = Interpreter(str(path)).get_output_details()
+    numbers = range(len(outputs))
+    pixels = np.round(feeds[""][0] * 255).astype(np.uint8)
+    each = lambda text: " ".join(text % ((i,) * text.count("%")) for i in numbers)
+    runs = []
+    for kernels in ("tflite", "xnnpack"):
+        graph = calculator_graph.CalculatorGraph(graph_config=MEDIAPIPE % {
+            "path": path, "kernels": kernels, "height": pixels.shape[0], "width": pixels.shape[1],
+            "streams": each('output_stream: "values%d"'), "parts": each('output_stream: "part%d"'),
+            "ranges": " ".join(f"ranges: {{ begin: {i} end: {i + 1} }}" for i in numbers),
+            "floats": each('node { calculator: "TensorsToFloatsCalculator" input_stream: "TENSORS:part%d"'
+                           ' output_stream: "FLOATS:values%d" }')})
+        found = {}
+        for i in numbers:
+            keep = lambda name, packet: found.update({name: packet_getter.get_float_list(packet)})
+            graph.observe_output_stream(f"values{i}", keep)
+        graph.start_run()
+        frame = image_frame.ImageFrame(image_format=image_frame.ImageFormat.SRGB, data=pixels)
+        graph.add_packet_to_input_stream("picture", packet_creator.create_image_frame(frame).at(0))
+        graph.close_all_packet_sources()
+        graph.wait_until_done()
+        shapes = [output["shape"] for output in outputs]
+        runs.append([np.array(found[f"values{i}"], np.float32).reshape(shapes[i]) for i in numbers])
+    return [output["name"] for output in outputs], runs, [None] * len(outputs)
+
+
+#: Networks that LiteRT alone does not run.
+OF_MEDIAPIPE = {"face_landmark_with_attention"}
+
+
 def main(cache, wanted):
     manifest_path = HERE / "manifest.json"
     manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
@@ -167,7 +221,8 @@ def main(cache, wanted):
             continue
         feeds = {key: value(cache, facts) for key, facts in inputs.items()}
         path = cache / file
-        names, runs, quanta = (by_onnx if path.suffix == ".onnx" else by_litert)(path, feeds)
+        runtime = by_onnx if path.suffix == ".onnx" else by_mediapipe if name in OF_MEDIAPIPE else by_litert
+        names, runs, quanta = runtime(path, feeds)
         kept, outputs = [], []
         for i, output in enumerate(names):
             y = np.asarray(runs[0][i], np.float32)

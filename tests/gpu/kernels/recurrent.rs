@@ -61,6 +61,21 @@ fn cells_of_any_size() {
     }
 }
 
+/// Hidden values whose gates do not fit in the memory of a workgroup, so that a lane computes whole slices.
+#[test]
+fn cells_that_are_too_large_for_their_gates() {
+    let mut harness = Harness::new();
+    harness.inputs(|x| (x * 8.0).round() / 8.0);
+    for (cell, hidden, states) in [
+        (Cell::Gru { reset_after: true }, 1028, false),
+        (Cell::Lstm { coupled: false, rounded: false }, 675, true),
+        (Cell::Lstm { coupled: false, rounded: true }, 676, false),
+    ] {
+        let op = Recurrent { initial: states, lengths: states, cell_clip: states.then_some(0.5), ..plain(cell) };
+        check(&mut harness, op, [1, 1, 2, hidden]);
+    }
+}
+
 /// States before the first step, numbers of steps beyond and below the extent, and parts of the result.
 #[test]
 fn cells_with_states_and_lengths() {

@@ -8,7 +8,7 @@ use naga::{
     proc::{BoundsCheckPolicies, BoundsCheckPolicy},
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
-use texpool_gpu::PipelineRecipe;
+use texpool_gpu::{PipelineRecipe, specialised};
 
 const ENTRY: &str = "main";
 
@@ -44,11 +44,12 @@ pub(super) struct Translations {
 
 /// Translates the pipeline to every language; returns all failures, if there are any.
 pub(super) fn everywhere(recipe: &PipelineRecipe) -> Result<Translations, Vec<String>> {
-    let (module, info) = specialised(recipe).map_err(|failure| vec![failure])?;
     let mut translations = Translations::default();
     let mut failures = Vec::new();
-    // Without bounds checks, as texpool runs them, and with them, as a browser would.
     for checked in [false, true] {
+        // Without bounds checks and specialised, as texpool runs them; with checks and whole, as a browser would.
+        let module = if checked { whole(recipe) } else { as_run(recipe) };
+        let (module, info) = module.map_err(|failure| vec![failure])?;
         for (version, environment) in SPIRV {
             match to_spirv(&module, &info, version, checked) {
                 Ok(words) => translations.spirv.push((environment, words)),
@@ -71,15 +72,25 @@ pub(super) fn everywhere(recipe: &PipelineRecipe) -> Result<Translations, Vec<St
     if failures.is_empty() { Ok(translations) } else { Err(failures) }
 }
 
-/// The module with its constants in place, valid without any capability beyond core WebGPU's and immediates.
-fn specialised(recipe: &PipelineRecipe) -> Result<(Module, ModuleInfo), String> {
+/// Checks that a module is valid without any capability beyond core WebGPU's and immediates.
+fn validate(module: &Module, source: &str) -> Result<ModuleInfo, String> {
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES);
+    validator.validate(module).map_err(|e| e.emit_to_string(source))
+}
+
+/// The module that wgpu gets of the pipeline.
+fn as_run(recipe: &PipelineRecipe) -> Result<(Module, ModuleInfo), String> {
+    let source = recipe.source();
+    let module = specialised(&source, &recipe.constants).map_err(|e| e.emit_to_string(&source))?;
+    let info = validate(&module, &source)?;
+    Ok((module, info))
+}
+
+/// The module of the whole text with its constants in place.
+fn whole(recipe: &PipelineRecipe) -> Result<(Module, ModuleInfo), String> {
     let source = recipe.source();
     let module = naga::front::wgsl::parse_str(&source).map_err(|e| e.emit_to_string(&source))?;
-    let validate = |module: &Module| {
-        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES);
-        validator.validate(module).map_err(|e| e.emit_to_string(&source))
-    };
-    let info = validate(&module)?;
+    let info = validate(&module, &source)?;
     let mut constants = PipelineConstants::default();
     for &(name, value) in &recipe.constants {
         constants.insert(name.to_owned(), value);
@@ -87,7 +98,7 @@ fn specialised(recipe: &PipelineRecipe) -> Result<(Module, ModuleInfo), String> 
     let (module, _) = process_overrides(&module, &info, Some((ShaderStage::Compute, ENTRY)), &constants)
         .map_err(|e| format!("constants: {e}"))?;
     let module = module.into_owned();
-    let info = validate(&module)?;
+    let info = validate(&module, &source)?;
     Ok((module, info))
 }
 

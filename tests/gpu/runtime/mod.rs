@@ -8,6 +8,7 @@ mod errors;
 mod forks;
 mod into;
 mod loss;
+mod open_extents;
 mod planning;
 mod pool;
 mod reading;

@@ -12,6 +12,7 @@ tested! {
     centerface, None, Factor(17.0);
     efficientnet_lite0, None, Factor(10.0);
     face_detection_full_range, None, Factor(2.0);
+    face_landmark_with_attention, None, Factor(4.0);
     hand_landmark_full, None, Factor(8.0);
     hand_landmark_lite, None, Factor(6.0);
     hand_recrop, None, Factor(13.0);

@@ -60,6 +60,8 @@ fn the_validation_layer_is_silent() {
         .skip("loops::")
         .skip("compare::")
         .skip("weight_formats::large_networks")
+        // The other tests of weight formats run all of them, and `tiling::` all kinds of plans.
+        .skip("weight_formats::plans_agree")
         .skip_networks_but(NETWORK)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .env("VK_LAYER_SETTINGS_PATH", folder.path())

@@ -6,7 +6,7 @@ use texpool_model::import::supported;
 use texpool_ops::ops::reference;
 
 use super::{
-    boxes, branches, fourier, import,
+    boxes, branches, fourier, import, landmarks, loops,
     one::{BOOL, K, N, S, T, X, near, one, results},
     recurrent, variables,
 };
@@ -119,6 +119,13 @@ const CASES: &[Case] = &[
         "CUSTOM TFLite_Detection_PostProcess",
         |_| boxes::detected(&boxes::options(&[]), [&[1, 3, 4], &[1, 3], &[1, 3], &[1]]).unwrap(),
         &[0.0, 0.0, 2.0, 1.9, 5.0, 5.0, 7.0, 7.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.75, 0.25, 0.0, 2.0],
+    ),
+    ("CUSTOM Landmarks2TransformMatrix", |_| landmarks::plain_matrix(), landmarks::PLAIN),
+    ("CUSTOM TransformLandmarks", |_| landmarks::moved(2), &[-2.5, 5.0, 0.5, -3.5]),
+    (
+        "CUSTOM TransformTensorBilinear",
+        |_| landmarks::picture(landmarks::with_rows([0.0, 1.0, 0.0], [1.0, 0.0, 0.0]), [3, 2]),
+        &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0],
     ),
     ("ABS", unary, &[1.5, 0.5, 2.0, 2.5]),
     ("ADD", |c| binary_with(c, flags(11, &[0])), &[-5.0, 9.0]),
@@ -236,6 +243,7 @@ const CASES: &[Case] = &[
     ("SIN", unary, &[-0.997_495, 0.479_426, 0.909_297, 0.598_472]),
     ("SHAPE", |c| results(c, &[X(&[2, 3], SIX)], None, &[(I32, &[2])]).unwrap().remove(0), &[2.0, 3.0]),
     ("IF", |_| branches::two_runs(), &[9.0, 25.0, 6.0, -10.0]),
+    ("WHILE", |_| loops::two_runs(), &[27.0, 3.0, 10.0, 2.0, 0.0, 1.0]),
     ("SLICE", |c| one(c, &[X(&[2, 3], SIX), N(&[1, 1]), N(&[1, 2])], None, &[1, 2]), &[4.0, 5.0]),
     (
         "SOFTMAX",

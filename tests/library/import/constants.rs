@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use texpool_model::import::{FakeQuant, ImportError, ImportOptions, from_bytes_with};
-use texpool_ops::graph::ElementType;
+use texpool_model::import::{Array, FakeQuant, ImportError, ImportOptions, from_bytes_with};
+use texpool_ops::{graph::ElementType, ops::reference};
 
 use super::import;
 use crate::support::{
     graphs::n,
-    tflite::{F16, F32, Field, I8, Model, Options, Table, U8, conv, file, flags},
+    tflite::{F16, F32, Field, I8, I32, I64, Model, Options, Table, U8, conv, file, flags},
 };
 
 #[test]
@@ -215,12 +215,48 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     m.op(6, &[y], z, None);
     let graph = import(m.bytes(&[x], &[z])).unwrap();
     let run = |x: [f32; 2]| {
-        let values = texpool_ops::ops::reference::graph(&graph, &[x.to_vec()]).unwrap();
+        let values = reference::graph(&graph, &[x.to_vec()]).unwrap();
         values[graph.outputs[0]].clone().unwrap()
     };
     assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
     assert_eq!(run([-3.0, 20.0]), [0.0, 127.5], "what its 8 bits cannot say is cut off");
     assert_eq!(run([1.2, 0.8]), [1.0, 28.0], "0.8 and 28.2 are rounded to what they can say");
+}
+
+/// Activations of 16 bits with weights of 8, and biases of 64.
+#[test]
+fn a_16_bit_model_is_computed_as_the_reals_it_stands_for() {
+    const I16: i8 = 7;
+    let mut m = Model::new();
+    let x = m.tensor("x", &[1, 1, 1, 2], I16);
+    let x = m.scaled(x, &[0.0625], &[0], 0);
+    let w = m.constant("w", &[1, 1, 1, 2], I8, [4i8, -8].map(|v| v as u8).to_vec());
+    let w = m.scaled(w, &[0.25], &[0], 0);
+    let b = m.constant("b", &[1], I64, 32i64.to_le_bytes().to_vec());
+    let b = m.scaled(b, &[0.015625], &[0], 0);
+    let y = m.tensor("y", &[1, 1, 1, 1], I16);
+    let y = m.scaled(y, &[0.125], &[0], 0);
+    m.op(3, &[x, w, b], y, conv(1, 1, 1, 0));
+    let graph = import(m.bytes(&[x], &[y])).unwrap();
+    let types = [graph.inputs[0], graph.outputs[0]].map(|id| graph.tensors[id].element_type);
+    assert_eq!(types, [ElementType::I16; 2]);
+    let run = |x: [f32; 2]| reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)[0];
+    assert_eq!(run([3.0, 1.0]), 1.5);
+    assert_eq!(run([0.0625, 0.0]), 0.625, "0.5625 is rounded to an eighth");
+    assert_eq!(run([2000.0, -2047.0]), 4095.875, "32767 eighths are the most");
+}
+
+/// Weights of 4 bits, two in a byte, the first in its lower half.
+#[test]
+fn weights_of_4_bits_are_read() {
+    const I4: i8 = 17;
+    let mut m = Model::new();
+    let (x, y) = (m.floats("x", &[3]), m.floats("y", &[3]));
+    let w = m.constant("w", &[3], I4, vec![0x81, 0x07]);
+    let w = m.scaled(w, &[0.5], &[0], 0);
+    m.op(0, &[x, w], y, flags(11, &[0]));
+    let graph = import(m.bytes(&[x], &[y])).unwrap();
+    assert_eq!(reference::outputs(&graph, &[vec![0.0; 3]]).unwrap(), [[0.5, -4.0, 3.5]]);
 }
 
 /// A convolution with an 8-bit result of scale 0.5, followed by an operator.
@@ -241,7 +277,7 @@ fn after_a_layer(act: i8, code: i32, scale: f32, options: Option<Options>) -> Mo
 fn after(m: &Model, fake_quant: FakeQuant, x: [f32; 2]) -> Vec<f32> {
     let options = ImportOptions { fake_quant, ..ImportOptions::default() };
     let graph = from_bytes_with(Arc::new(m.bytes(&[0], &[4])), &options).unwrap();
-    texpool_ops::ops::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
+    reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
 }
 
 /// Values that a file stores in 8 bits are rounded wherever they are stored, including the activation, and again if
@@ -268,7 +304,7 @@ fn results_of_8_bits_are_rounded_to_their_grid() {
     assert_eq!(graph(&after_a_layer(0, QUANTIZE, 0.5, None)).unwrap(), 2);
 }
 
-/// 8 bits represent nothing with a scale of zero, or with a zero point out of range.
+/// Integers represent nothing with a scale of zero, or with a zero point out of range.
 #[test]
 fn grids_that_are_none_are_refused() {
     for (scale, zero) in [(0.0, 0), (-1.0, 0), (1.0, 128), (1.0, -129)] {
@@ -277,7 +313,7 @@ fn grids_that_are_none_are_refused() {
         m.scaled(y, &[scale], &[zero], 0);
         m.op(19, &[x], y, None);
         let error = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
-        assert!(error.contains("`y` has 8 bits of scale"), "{scale} {zero}: {error}");
+        assert!(error.contains("`y` is INT8 of scale"), "{scale} {zero}: {error}");
     }
 }
 
@@ -292,4 +328,32 @@ fn scales_that_do_not_fit_are_refused() {
         let error = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
         assert!(error.contains("scales or zero points that do not fit it"), "{error}");
     }
+}
+
+/// An input that the caller turns into a constant decides on import.
+#[test]
+fn inputs_become_constants() {
+    let mut m = Model::new();
+    let (x, shape, y) = (m.floats("x", &[2, 3]), m.tensor("shape", &[2], I32), m.floats("y", &[3, 2]));
+    let factor = m.floats("factor", &[2, 3]);
+    let scaled = m.floats("scaled", &[2, 3]);
+    m.op(18, &[x, factor], scaled, None);
+    m.op(22, &[scaled, shape], y, None);
+    let file = Arc::new(m.bytes(&[x, shape, factor], &[y]));
+    let import = |constants: &[(&str, Array)]| {
+        let constants = constants.iter().map(|(name, array)| ((*name).to_owned(), array.clone())).collect();
+        from_bytes_with(file.clone(), &ImportOptions { constants, ..ImportOptions::default() })
+    };
+    let shape = ("shape", Array::ints(&[2], &[3, 2]).unwrap());
+    let half = ("factor", Array::floats(&[], &[0.5]).unwrap());
+    let graph = import(&[shape.clone(), half]).unwrap();
+    assert_eq!((graph.inputs.len(), &graph.tensors[graph.outputs[0]].dims[..]), (1, &[3, 2][..]));
+    let outputs = reference::outputs(&graph, &[vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]).unwrap();
+    assert_eq!(outputs, [[0.5, 1.0, 1.5, 2.0, 2.5, 3.0]]);
+    let error = |constants: &[(&str, Array)]| import(constants).unwrap_err().to_string();
+    assert!(error(&[("z", Array::floats(&[], &[0.5]).unwrap())]).contains("no input called z"));
+    let few = ("factor", Array::floats(&[2], &[0.5, 1.0]).unwrap());
+    assert!(error(&[shape.clone(), few]).contains("2 numbers are bound to it, and it has 6"));
+    let part = ("shape", Array::floats(&[2], &[1.5, 4.0]).unwrap());
+    assert!(error(&[part]).contains("whole numbers of 32 bits"));
 }

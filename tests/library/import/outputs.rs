@@ -82,9 +82,9 @@ fn a_part_without_elements_and_a_single_number_are_fine() {
 fn control_flow_is_called_so() {
     let mut m = Model::new();
     let (x, y) = (m.floats("x", &[4]), m.floats("y", &[4]));
-    m.op(119, &[x], y, None);
+    m.op(200, &[x], y, None);
     let text = import(with_graphs(&m, x, y)).unwrap_err().to_string();
-    assert!(text.contains("WHILE `y`: control flow"), "{text}");
+    assert!(text.contains("STABLEHLO_WHILE `y`: control flow"), "{text}");
 }
 
 fn with_graphs(m: &Model, x: i32, y: i32) -> Vec<u8> {

@@ -6,7 +6,7 @@ use texpool_model::import::{IMAGES, ImportOptions, OutlineSource, Verdict};
 use texpool_ops::ops::reference;
 
 use super::{import, one::near};
-use crate::support::tflite::{F32, Field, Model, Options, Table};
+use crate::support::tflite::{F32, Field, I8, Model, Options, Table};
 
 const BATCHES: i32 = 2;
 const STEPS: i32 = 3;
@@ -24,20 +24,27 @@ pub(super) struct Form {
 struct Operator {
     model: Model,
     operands: Vec<i32>,
+    /// True if matrices have 8 bits with a scale.
+    quantised: bool,
 }
 
 impl Operator {
     fn new(form: Form) -> Self {
         let mut model = Model::new();
         let x = model.floats("x", &form.extents(INPUTS));
-        Self { model, operands: vec![x] }
+        Self { model, operands: vec![x], quantised: false }
     }
 
     /// Adds weights: whole numbers below `range / 2` in magnitude, divided by `by`.
     fn weights(&mut self, dims: &[i32], factor: i32, range: i32, by: f32) {
         let count: i32 = dims.iter().product();
-        let values = (0..count).map(|i| (i * factor % range - range / 2) as f32 / by);
-        let bytes = values.flat_map(f32::to_le_bytes).collect();
+        let values = (0..count).map(|i| i * factor % range - range / 2);
+        if self.quantised && dims.len() == 2 {
+            let weights = self.model.constant("w", dims, I8, values.map(|value| value as u8).collect());
+            self.operands.push(self.model.scaled(weights, &[1.0 / by], &[0], 0));
+            return;
+        }
+        let bytes = values.flat_map(|value| (value as f32 / by).to_le_bytes()).collect();
         self.operands.push(self.model.constant("w", dims, F32, bytes));
     }
 
@@ -210,6 +217,18 @@ fn an_lstm_has_peepholes_a_coupled_gate_and_a_limit_on_its_cell() {
         0.025_073, -0.021_094, 0.023_911,
     ];
     near(&run(lstm_file(UNIDIRECTIONAL_LSTM, BY_BATCH, false, false, 0.05)), &limited);
+}
+
+/// Weights of 8 bits beside inputs of floats are the reals that they represent.
+#[test]
+fn weights_of_8_bits_are_read_as_reals() {
+    let mut op = Operator { quantised: true, ..Operator::new(BY_STEP) };
+    op.gates(0, false, false);
+    op.variable();
+    op.variable();
+    op.absent(4);
+    let options = Table(vec![(4, Field::I8(4)), (10, Field::Bool(true))]);
+    near(&run(op.file(UNIDIRECTIONAL_LSTM, options, 71, BY_STEP, [1, 1])), LSTM_BY_STEP);
 }
 
 /// A delegate would start from zeros in each run.

@@ -35,7 +35,8 @@ fn all_unsupported_operators_come_in_one_error() {
 fn inputs_of_other_types_are_refused_by_name() {
     for (dtype, reason) in [
         (I8, "INT8 without a scale"),
-        (7, "quantised (INT16)"),
+        (7, "INT16 without a scale"),
+        (17, "quantised (INT4)"),
         (10, "is FLOAT64"),
         (5, "is STRING"),
         (77, "of an unknown type"),

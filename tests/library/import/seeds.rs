@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{boxes, variables};
+use super::{boxes, landmarks, variables};
 use crate::support::{
     inputs,
     lines::{self, Operand, list, nodes},
@@ -75,6 +75,16 @@ fn all() -> Vec<(String, Vec<u8>)> {
     for (name, options) in [("detector", boxes::options(&[])), ("detector_by_class", by_class)] {
         files.push((name.to_owned(), boxes::detector(&options, [&[1, 3, 4], &[1, 3], &[1, 3], &[1]])));
     }
+    let matrix = landmarks::with_rows([1.5, -1.5, 0.5], [2.0, 1.125, -3.5]);
+    let (image, picture) = ([1, 2, 3, 5], landmarks::extents(4.0, 3.0));
+    files.extend([
+        ("region".to_owned(), landmarks::file(landmarks::MATRIX, &[1, 4, 3], None, &[1, 4, 4], landmarks::region(&[]))),
+        ("picture".to_owned(), landmarks::file(landmarks::PICTURE, &image, Some(&matrix), &[1, 4, 3, 5], picture)),
+        (
+            "landmarks".to_owned(),
+            landmarks::file(landmarks::LANDMARKS, &[1, 2, 3], Some(&matrix), &[1, 2, 3], Vec::new()),
+        ),
+    ]);
     let empty = |slot| file(&Table(vec![(4, Field::I32(3)), (slot, Field::Tables(vec![Table::default()]))]));
     files.extend([6, 8, 12].map(|slot| (format!("hostile_empty_{slot}"), empty(slot))));
     let mut huge = Model::new();

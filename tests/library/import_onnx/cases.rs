@@ -6,7 +6,7 @@ use texpool_model::import::supported;
 
 use super::support::{
     import,
-    onnx::{Attr, Model},
+    onnx::{Attr, Model, bytes},
     run,
 };
 
@@ -37,14 +37,92 @@ const CASES: &[Case] = &[
     ("RandomUniformLike", &[2], &[("low", Attr::Float(3.0)), ("high", Attr::Float(3.0))], &[3.0, 3.0]),
     ("ReduceLogSumExp", &[1, 2], &[], &[2.313_261_7]),
     ("SimplifiedLayerNormalization", &[1, 2], &[("epsilon", Attr::Float(0.0))], &[0.632_455_5, 1.264_911]),
+    ("QLinearConv", &[1, 1, 1, 2], &[], &[1.0, 3.0]),
+    ("QLinearMatMul", &[1, 2], &[], &[5.0]),
+    ("com.microsoft.BiasGelu", &[2], &[], &[0.0, 1.954_499_7]),
     ("com.microsoft.DynamicQuantizeLSTM", &[1, 1, 1], &[], &[0.174_269_7]),
+    ("com.microsoft.DynamicQuantizeMatMul", &[1, 2], &[], &[4.996_078]),
+    ("com.microsoft.FastGelu", &[2], &[], &[0.841_192, 1.954_597_7]),
+    ("com.microsoft.FusedConv", &[1, 1, 1, 2], &[("activation", Attr::Text("Clip"))], &[2.0, 3.0]),
+    (
+        "com.microsoft.FusedMatMul",
+        &[2, 2],
+        &[("transB", Attr::Int(1)), ("alpha", Attr::Float(0.5))],
+        &[2.5, 5.5, 5.5, 12.5],
+    ),
     ("com.microsoft.Gelu", &[2], &[], &[0.841_344_7, 1.954_499_7]),
+    ("com.microsoft.MatMulIntegerToFloat", &[1, 2], &[], &[1.0]),
+    ("com.microsoft.QGemm", &[1, 2], &[], &[9.0]),
+    ("com.microsoft.QLinearAdd", &[2], &[], &[1.0, 5.0]),
+    ("com.microsoft.QLinearAveragePool", &[1, 1, 1, 3], &[], &[3.0]),
+    ("com.microsoft.QLinearConcat", &[2], &[("axis", Attr::Int(0))], &[1.0, 3.0, 1.0, 3.0]),
+    ("com.microsoft.QLinearGlobalAveragePool", &[1, 1, 1, 3], &[], &[3.0]),
+    ("com.microsoft.QLinearLeakyRelu", &[2], &[], &[1.0, 3.0]),
+    ("com.microsoft.QLinearMul", &[2], &[], &[1.0, 2.0]),
+    ("com.microsoft.QLinearReduceMean", &[1, 3], &[], &[3.0]),
+    ("com.microsoft.QLinearSigmoid", &[2], &[], &[3.0, 3.0]),
+    ("com.microsoft.QLinearSoftmax", &[1, 2], &[("opset", Attr::Int(13))], &[3.0, 3.0]),
     ("com.microsoft.QuickGelu", &[2], &[("alpha", Attr::Float(1.0))], &[0.731_058_6, 1.761_594_2]),
+    ("com.microsoft.SkipLayerNormalization", &[1, 2], &[("epsilon", Attr::Float(0.0))], &[-1.0, 1.0]),
+    (
+        "com.microsoft.SkipSimplifiedLayerNormalization",
+        &[1, 2],
+        &[("epsilon", Attr::Float(0.0))],
+        &[0.632_455_5, 1.264_911],
+    ),
+    ("ai.onnx.ml.Scaler", &[2], &[], &[0.0, 4.0]),
 ];
+
+/// Attributes with lists of values, which a constant cannot hold.
+fn lists(name: &str) -> Vec<(&'static str, Attr)> {
+    match name {
+        "com.microsoft.FusedConv" => vec![("activation_params", Attr::Floats(vec![0.0, 3.0]))],
+        "com.microsoft.QLinearAveragePool" => vec![("kernel_shape", Attr::Ints(vec![1, 3]))],
+        "ai.onnx.ml.Scaler" => vec![("offset", Attr::Floats(vec![1.0])), ("scale", Attr::Floats(vec![2.0, 4.0]))],
+        _ => Vec::new(),
+    }
+}
+
+/// Operands of operators of integers with scales: `x` and 3 and 5 represent 0, 0.5 and so on by half steps from 1, results
+/// are of quarters.
+fn quantised(name: &str, m: &mut Model) -> Vec<&'static str> {
+    let ints = |m: &mut Model, name: &str, dims: &[i64], values: &[u8]| m.tensor(name, 2, dims, &bytes(9, values));
+    ints(m, "z", &[], &[1]);
+    m.floats("s", &[], &[0.5]);
+    m.floats("r", &[], &[0.25]);
+    let conv = name == "QLinearConv";
+    let dims: &[i64] = if conv { &[1, 1, 1, 1] } else { &[2, 1] };
+    ints(m, "b", dims, if conv { &[3] } else { &[3, 5] });
+    m.tensor("c", 6, &[1], &bytes(9, &4i32.to_le_bytes()));
+    match name.rsplit_once('.').map_or(name, |(_, name)| name) {
+        "QLinearConv" | "QLinearMatMul" => vec!["x", "s", "z", "b", "s", "z", "r", "z"],
+        "QLinearAdd" | "QLinearMul" => vec!["x", "s", "z", "x", "s", "z", "r", "z"],
+        "QLinearConcat" => vec!["r", "z", "x", "s", "z", "x", "s", "z"],
+        "QGemm" => vec!["x", "s", "z", "b", "s", "z", "c", "r", "z"],
+        "MatMulIntegerToFloat" => vec!["x", "b", "s", "s", "z", "z"],
+        "DynamicQuantizeMatMul" => vec!["x", "b", "s", "z"],
+        _ => vec!["x", "s", "z", "r", "z"],
+    }
+}
 
 /// Operands after the first, for operators that require them.
 fn others(name: &str, m: &mut Model) -> Vec<&'static str> {
     match name {
+        "com.microsoft.DynamicQuantizeMatMul" | "com.microsoft.MatMulIntegerToFloat" => quantised(name, m),
+        name if name.contains("QLinear") || name.contains("QGemm") => quantised(name, m),
+        "com.microsoft.FusedMatMul" => vec!["x", "x"],
+        "com.microsoft.FusedConv" => {
+            m.floats("w", &[1, 1, 1, 1], &[2.0]);
+            vec!["x", "w"]
+        }
+        "com.microsoft.BiasGelu" => {
+            m.floats("bias", &[2], &[-1.0, 0.0]);
+            vec!["x", "bias"]
+        }
+        "com.microsoft.SkipLayerNormalization" | "com.microsoft.SkipSimplifiedLayerNormalization" => {
+            m.floats("scale", &[2], &[1.0, 1.0]);
+            vec!["x", "x", "scale"]
+        }
         "RandomNormal" | "RandomUniform" => Vec::new(),
         "SimplifiedLayerNormalization" => {
             m.floats("scale", &[2], &[1.0, 1.0]);
@@ -78,7 +156,7 @@ fn every_operator_has_a_case() {
         let mut m = Model::new();
         m.input("x", dims);
         let operands = others(name, &mut m);
-        m.node(name, &operands, &["y"], attributes);
+        m.node(name, &operands, &["y"], &[attributes.to_vec(), lists(name)].concat());
         m.output("y");
         let (_, actual) = run(&m).remove(0);
         let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;

@@ -33,6 +33,20 @@ fn constants_and_casts_of_doubles_are_rounded() {
     }
 }
 
+/// Inputs and outputs of doubles are the caller's as 32-bit floats.
+#[test]
+fn inputs_and_outputs_of_doubles_have_32_bits() {
+    let mut m = Model::new();
+    m.raw_input("x", DOUBLE, &[number(1, 2)]);
+    m.tensor("c", DOUBLE, &[2], &stored(&[0.5, 3.0])[0]);
+    m.node("Mul", &["x", "c"], &["y"], &[]);
+    m.outputs.push(typed("y", DOUBLE, &[number(1, 2)]));
+    let graph = import(m.bytes()).unwrap();
+    let types = [graph.inputs[0], graph.outputs[0]].map(|id| graph.tensors[id].element_type);
+    assert_eq!(types, [ElementType::F32; 2]);
+    assert_eq!(reference::outputs(&graph, &[vec![4.0, -2.0]]).unwrap(), [[2.0, -6.0]]);
+}
+
 #[test]
 fn doubles_are_stated_as_many_as_the_extents_say() {
     for (mut values, reason) in stored(&[1.0, 2.0]).into_iter().zip(["16 bytes", "2 values"]) {

@@ -86,29 +86,47 @@ fn chain(m: &mut Model, random: &mut Random) -> String {
         let next = format!("step{step}");
         let (x, y) = (last.as_str(), next.as_str());
         let (a, b) = (format!("{y}a"), format!("{y}b"));
-        match random.below(9) {
+        let (a, b) = (a.as_str(), b.as_str());
+        match random.below(14) {
             0 => m.node("Relu", &[x], &[y], &[]),
             1 => m.node("Add", &["row", x], &[y], &[]),
             2 => m.node("Mul", &[x, x], &[y], &[]),
             3 => m.node("MatMul", &[x, "square"], &[y], &[]),
             4 => {
-                m.node("Transpose", &[x], &[&a], &[]);
-                m.node("Softmax", &[&a], &[&b], &[("axis", Attr::Int(0))]);
-                m.node("Transpose", &[&b], &[y], &[("perm", Attr::Ints(vec![1, 0]))]);
+                m.node("Transpose", &[x], &[a], &[]);
+                m.node("Softmax", &[a], &[b], &[("axis", Attr::Int(0))]);
+                m.node("Transpose", &[b], &[y], &[("perm", Attr::Ints(vec![1, 0]))]);
             }
             5 => {
-                m.node("Unsqueeze", &[x, "middle"], &[&a], &[]);
-                m.node("Squeeze", &[&a, "middle"], &[y], &[]);
+                m.node("Unsqueeze", &[x, "middle"], &[a], &[]);
+                m.node("Squeeze", &[a, "middle"], &[y], &[]);
             }
             6 => m.node("Gather", &[x, "picked"], &[y], &[("axis", Attr::Int(1))]),
             7 => {
-                m.node("Slice", &[x, "one", "end", "one"], &[&a], &[]);
-                m.node("Slice", &[x, "zero", "one", "one"], &[&b], &[]);
-                m.node("Concat", &[&a, &b], &[y], &[("axis", Attr::Int(1))]);
+                m.node("Slice", &[x, "one", "end", "one"], &[a], &[]);
+                m.node("Slice", &[x, "zero", "one", "one"], &[b], &[]);
+                m.node("Concat", &[a, b], &[y], &[("axis", Attr::Int(1))]);
+            }
+            8 => {
+                m.node("Reshape", &[x, "keep"], &[a], &[]);
+                m.node("Reshape", &[a, "flat"], &[y], &[]);
+            }
+            // These mix the places of the rows.
+            9 => m.node("Softmax", &[x], &[y], &[("axis", Attr::Int(0))]),
+            10 => m.node("CumSum", &[x, "zero"], &[y], &[("reverse", Attr::Int(1))]),
+            11 => {
+                m.node("Gemm", &[x, x], &[a], &[("transA", Attr::Int(1))]);
+                m.node("MatMul", &[x, a], &[b], &[]);
+                m.node("Tanh", &[b], &[y], &[]);
+            }
+            12 => {
+                m.node("ReduceMax", &[x, "zero"], &[a], &[]);
+                m.node("Sub", &[x, a], &[y], &[]);
             }
             _ => {
-                m.node("Reshape", &[x, "keep"], &[&a], &[]);
-                m.node("Reshape", &[&a, "flat"], &[y], &[]);
+                m.node("ReduceSum", &[x, "zero"], &[a], &[]);
+                m.node("Tanh", &[a], &[b], &[]);
+                m.node("Mul", &[x, b], &[y], &[]);
             }
         }
         last = next;
@@ -219,6 +237,7 @@ fn refusal(node: impl Fn(&mut Model)) -> String {
     m.ints("one", &[1]);
     m.ints("three", &[3]);
     m.ints("all", &[-1]);
+    m.ints("fixed", &[3, 4]);
     m.floats("rows", &[3, 4], &[1.0; 12]);
     m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
     m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
@@ -234,20 +253,17 @@ type Node<'n> = (&'n str, &'n [&'n str], &'n [(&'n str, Attr)]);
 fn operators_that_mix_the_places_are_refused() {
     let axis = |axis: i64| [("axis", Attr::Int(axis))];
     let plain: &[Node<'_>] = &[
-        ("ReduceMax", &["c", "zero"], &[]),
-        ("Softmax", &["c"], &axis(0)),
-        ("TopK", &["c", "one"], &axis(0)),
-        ("CumSum", &["c", "zero"], &[]),
+        ("ArgMax", &["c"], &axis(0)),
+        ("Hardmax", &["c"], &axis(0)),
         ("Concat", &["c", "c"], &axis(0)),
         ("Concat", &["c", "rows"], &axis(1)),
         ("Add", &["c", "rows"], &[]),
-        ("Shape", &["c"], &[]),
         ("Size", &["c"], &[]),
         ("Gather", &["c", "zero"], &axis(0)),
         ("Slice", &["c", "one", "three", "zero"], &[]),
         ("Reshape", &["c", "all"], &[]),
         ("Flatten", &["c"], &axis(0)),
-        ("Expand", &["c", "three"], &[]),
+        ("Expand", &["c", "fixed"], &[]),
         ("NonZero", &["c"], &[]),
         ("MatMul", &["rows", "c"], &[]),
         ("Split", &["c"], &axis(0)),
@@ -269,22 +285,38 @@ fn two_selections_do_not_mix() {
     assert!(refusal.contains("Add") && refusal.contains("is found in a run"), "{refusal}");
 }
 
+fn branch(operand: &str, op: &str) -> Attr {
+    let mut body = Model::new();
+    body.node(op, &[operand], &["r"], &[]);
+    body.output("r");
+    Attr::Branch(body)
+}
+
 #[test]
-fn bodies_neither_read_nor_make_such_extents() {
-    let branch = |operand: &str, op: &str| {
-        let mut body = Model::new();
-        body.node(op, &[operand], &["r"], &[]);
-        body.output("r");
-        Attr::Branch(body)
-    };
-    for (operand, op, reason) in [("c", "Relu", "its body reads `c`"), ("x", "NonZero", "inside a body or function")] {
+fn bodies_make_no_such_extents_and_only_a_branch_that_is_taken_passes_them_on() {
+    for (condition, operand, op, reason) in
+        [("yes", "x", "NonZero", "inside a body or function"), ("computed", "c", "Relu", "only one branch can give it")]
+    {
         let refusal = refusal(|m| {
             let branches = [("then_branch", branch(operand, op)), ("else_branch", branch(operand, op))];
             m.tensor("yes", 9, &[], &super::support::onnx::bytes(9, &[1]));
-            m.node("If", &["yes"], &["y"], &branches);
+            m.node("Gather", &["condition", "zero"], &["computed"], &[]);
+            m.node("If", &[condition], &["y"], &branches);
         });
         assert!(refusal.contains(reason), "{refusal}");
     }
+    let mut m = Model::new();
+    m.input("x", &[3, 2]);
+    m.input("flags", &[3]);
+    m.tensor("no", 9, &[], &super::support::onnx::bytes(9, &[0]));
+    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+    m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
+    let branches = [("then_branch", branch("c", "Shape")), ("else_branch", branch("c", "Neg"))];
+    m.node("If", &["no"], &["y"], &branches);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    let found = outputs(&graph, &[vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![0.0, 1.0, 1.0]]);
+    assert_eq!(found, [(vec![2, 2], vec![-3.0, -4.0, -5.0, -6.0])]);
 }
 
 #[test]

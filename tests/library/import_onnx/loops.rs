@@ -8,26 +8,26 @@ use super::support::{
     onnx::{Attr, INT64, Model, bytes, number},
 };
 
-const BOOL: i64 = 9;
+pub(super) const BOOL: i64 = 9;
 
-fn body(build: impl FnOnce(&mut Model)) -> Attr {
+pub(super) fn body(build: impl FnOnce(&mut Model)) -> Attr {
     let mut body = Model::new();
     build(&mut body);
     Attr::Branch(body)
 }
 
 /// Adds a constant integer without axes.
-fn integer(m: &mut Model, name: &str, value: i64) {
+pub(super) fn integer(m: &mut Model, name: &str, value: i64) {
     m.tensor(name, INT64, &[], &bytes(9, &value.to_le_bytes()));
 }
 
 /// Adds a constant truth value.
-fn truth(m: &mut Model, name: &str, value: bool) {
+pub(super) fn truth(m: &mut Model, name: &str, value: bool) {
     m.tensor(name, BOOL, &[], &bytes(9, &[u8::from(value)]));
 }
 
 /// A model with an input `x` of two floats and an output `y`.
-fn model(build: impl FnOnce(&mut Model)) -> Model {
+pub(super) fn model(build: impl FnOnce(&mut Model)) -> Model {
     let mut m = Model::new();
     m.input("x", &[2]);
     build(&mut m);
@@ -36,7 +36,7 @@ fn model(build: impl FnOnce(&mut Model)) -> Model {
 }
 
 /// The body of a loop that adds `x` to a value, and collects twice the value before.
-fn adding() -> Attr {
+pub(super) fn adding() -> Attr {
     body(|b| {
         b.input("i", &[]);
         b.input("goes_on", &[]);
@@ -53,7 +53,7 @@ fn outputs(graph: &Graph, inputs: &[&[f32]]) -> Vec<Vec<f32>> {
 }
 
 /// The reasons for which nodes are refused.
-fn reasons(m: &Model) -> Vec<String> {
+pub(super) fn reasons(m: &Model) -> Vec<String> {
     match import(m.bytes()).unwrap_err() {
         ImportError::Unsupported(refusals) => refusals.into_iter().map(|refusal| refusal.to_string()).collect(),
         other => panic!("{other}"),

@@ -74,7 +74,7 @@ fn names_reach_messages_without_their_escape_sequences() {
             m.input(name, &[1]);
         },
         |m, name| {
-            m.open_input(name, 11, &[]);
+            m.open_input(name, 15, &[]);
             m.node("Relu", &[name], &["y"], &[]);
         },
         |m, name| m.input(name, &[-1]),

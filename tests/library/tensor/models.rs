@@ -100,11 +100,13 @@ fn onnx_inputs_and_outputs_have_the_types_that_are_stated() {
 }
 
 #[test]
-fn doubles_are_refused_as_inputs() {
-    let error = import(onnx_model(11, "Identity", &[], None).bytes()).unwrap_err();
+fn inputs_of_doubles_are_floats_and_those_of_texts_are_refused() {
+    let graph = import(onnx_model(11, "Identity", &[], Some(11)).bytes()).unwrap();
+    assert_eq!(plain(&graph), [vec![F32], vec![F32]]);
+    let error = import(onnx_model(8, "Identity", &[], None).bytes()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "graph input `x`: its elements are of type double (11); convert it to float, float16, an integer or bool"
+        "graph input `x`: its elements are of type string (8); convert it to float, float16, an integer or bool"
     );
 }
 

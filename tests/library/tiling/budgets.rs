@@ -114,6 +114,17 @@ fn a_network_of_convolutions_fits_wherever_one_of_its_plans_does() {
     finds_what_there_is(&networks::small(), WeightStorage::Resident, StreamedIo::NONE);
 }
 
+/// Tables of a few hundred bytes decide here: only the search for fewer steps finds the smallest plan.
+#[test]
+fn the_size_of_a_plan_that_fewer_steps_made_smaller_is_a_sufficient_budget() {
+    let layers = [(2, 159), (9, 17), (9, 77), (9, 57), (5, 75), (9, 127), (8, 86), (6, 36), (0, 87), (9, 161)];
+    let graph = properties::network(&layers, true);
+    let smallest = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap().device_bytes();
+    let within = |bytes| compiled(&graph, &options(Objective::Device(bytes), ALL, StreamedIo::BOTH));
+    let bytes = within(smallest).unwrap().device_bytes();
+    assert!(bytes < smallest && within(bytes).unwrap().device_bytes() <= bytes, "{bytes} of {smallest}");
+}
+
 /// The plan of whole tensors needs no search time, if it fits.
 #[test]
 fn the_plan_of_whole_tensors_needs_no_time() {

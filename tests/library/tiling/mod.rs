@@ -16,11 +16,15 @@ pub(crate) mod properties;
 #[cfg(test)]
 mod refused;
 #[cfg(test)]
+mod set_stripes;
+#[cfg(test)]
 mod sizes;
 #[cfg(test)]
 mod streaming;
 #[cfg(test)]
 mod whole;
+#[cfg(test)]
+mod whole_choice;
 
 /// Non-repeating numbers in -1..1.
 #[cfg(test)]

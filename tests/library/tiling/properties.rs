@@ -130,14 +130,17 @@ pub(crate) fn network(layers: &[Layer], two_outputs: bool) -> Graph {
     b.finish(&outputs).unwrap()
 }
 
-/// Cuts the operators at the marks; each cascade in as many stripes as its mark says.
+/// Cuts the operators at the marks; each cascade in as many stripes as its mark says, every other one in even stripes.
 fn cascades(operators: usize, marks: &[(bool, u32)]) -> Vec<Cascade> {
     let mut cascades: Vec<Cascade> = Vec::new();
     for operator in 0..operators {
         let (cut, stripes) = marks[operator % marks.len()];
         match cascades.last_mut() {
             Some(cascade) if !cut => cascade.operators.end = operator + 1,
-            _ => cascades.push(Cascade::new(operator..operator + 1, stripes)),
+            _ => {
+                let even = cascades.len() % 2 == 1;
+                cascades.push(Cascade { even, ..Cascade::new(operator..operator + 1, stripes) });
+            }
         }
     }
     cascades

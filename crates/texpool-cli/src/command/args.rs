@@ -16,7 +16,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use texpool_cache::{PLANS, WEIGHTS};
 use texpool_compile::{
-    BlockChoice, CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
+    BlockChoice, CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, Stripes, Tiling, WeightFormat,
     option_text::{Choice, Streamed, WEIGHT_TILE, choice_name, parse_choice, parse_objective_or_budget, parse_seconds},
     parse_size,
 };
@@ -93,6 +93,11 @@ pub(super) struct PlanArgs {
     /// Division of operators that the plan may use.
     #[arg(long, value_parser = choice::<Tiling>(), default_value = "rows", help_heading = RESEARCH)]
     tiling: Tiling,
+    /// Run operators in this many stripes of rows, or each of these operators in a number of its own, with all others
+    /// whole: `8`, or the names of their results, `conv1=8,conv2=4`. --details prints the names. Replaces the search for
+    /// stripes; the results have the same bits.
+    #[arg(long, value_name = "NUMBERS", conflicts_with = "budget", help_heading = RESEARCH)]
+    stripes: Option<Stripes>,
     /// Order of the operators. `memory` searches for the order whose pool of whole tensors is smallest; the results
     /// have the same bits. `plan` shows the memory in both orders, and whether no order takes less.
     #[arg(long, value_parser = choice::<OperatorOrder>(), default_value = "file")]
@@ -175,14 +180,15 @@ impl PlanArgs {
         let objective = self.objective.and_then(choice_name).map(|name| format!("objective {name}"));
         let order = (self.order != OperatorOrder::File).then(|| choice_name(self.order)).flatten();
         let order = order.map(|name| format!("order {name}"));
-        self.budget.map(|bytes| format!("budget {}", size(bytes))).or(objective).or(stream).or(order)
+        let stripes = self.stripes.as_ref().map(|_| "set stripes".to_owned());
+        self.budget.map(|bytes| format!("budget {}", size(bytes))).or(stripes).or(objective).or(stream).or(order)
     }
 
     /// Returns the options of the plain plan: the best of whole tensors, in the file's order, with weights on the
     /// device.
     pub(super) fn plain_options(&self) -> CompileOptions {
         let options = self.streaming_options(Planner::Best, Objective::Fastest, Streamed::with(Objective::Fastest));
-        CompileOptions { order: OperatorOrder::File, ..options }
+        CompileOptions { order: OperatorOrder::File, stripes: Stripes::Searched, ..options }
     }
 
     /// Returns the options for comparing with published figures. There, inputs and outputs are not records unless
@@ -202,10 +208,10 @@ impl PlanArgs {
 
     fn streaming_options(&self, planner: Planner, objective: Objective, streamed: Streamed) -> CompileOptions {
         let &Self { rules, weights: weight_format, tiling, order, blocks, .. } = self;
-        let format = self.format();
+        let (format, stripes) = (self.format(), self.stripes.clone().unwrap_or_default());
         let defaults = CompileOptions::default();
-        let mut options =
-            CompileOptions { rules, format, planner, objective, tiling, order, weight_format, blocks, ..defaults };
+        let choices = CompileOptions { planner, objective, tiling, stripes, order, ..defaults };
+        let mut options = CompileOptions { rules, format, weight_format, blocks, ..choices };
         streamed.ask(&mut options, self.weight_tile);
         options
     }

@@ -43,13 +43,14 @@ fn size_arg(text: &str) -> Result<Size, String> {
     mut_arg("objective", |arg| arg.hide(true)),
     mut_arg("budget", |arg| arg.hide(true)),
     mut_arg("stream", |arg| arg.hide(true)),
+    mut_arg("stripes", |arg| arg.hide(true)),
     mut_arg("weight_tile", |arg| arg.hide(true))
 )]
 pub(super) struct Args {
     /// Limit on all device memory of a model, such as 8MiB, 512KiB or 1500000.
     #[arg(
         value_parser = size_arg,
-        conflicts_with_all = ["objective", "budget", "stream", "weight_tile"],
+        conflicts_with_all = ["objective", "budget", "stream", "stripes", "weight_tile"],
         help_heading = "Input"
     )]
     size: Size,

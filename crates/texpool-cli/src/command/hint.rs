@@ -1,13 +1,19 @@
 //! Adds a hint with the helpful flag to errors of the library, which does not know the flags.
 
 use super::{conversion, error::CliError};
-use crate::{io::IoError, setup::SetupError};
-use std::{borrow::Cow, path::Path};
+use crate::{
+    io::{IoError, shell_word},
+    setup::SetupError,
+};
+use std::{borrow::Cow, collections::BTreeSet, path::Path};
 use texpool_compile::CompileError;
 use texpool_dataflow::DataflowError;
 use texpool_gpu::GpuError;
-use texpool_model::import::ImportError;
+use texpool_model::import::{ImportError, UnsupportedOp};
 use texpool_plan::StopReason;
+
+/// Values of inputs that speech networks are usually run with, by their names.
+const USUAL_CONSTANTS: [(&str, &str); 3] = [("sr", "16000"), ("sample_rate", "16000"), ("sampling_rate", "16000")];
 
 /// Returns the hint for a search that was stopped.
 pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
@@ -31,6 +37,7 @@ pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
 fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str> {
     match error {
         ImportError::UnstatedShape { .. } => "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on".into(),
+        ImportError::Unsupported(refused) => of_inputs(refused).into(),
         ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
         ImportError::TooMuch(_)
         | ImportError::Malformed { .. }
@@ -42,6 +49,21 @@ fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str>
         }
         _ => "".into(),
     }
+}
+
+/// Returns the flags that bind the inputs that decide about refused operators.
+fn of_inputs(refused: &[UnsupportedOp]) -> String {
+    let names: BTreeSet<&str> = refused.iter().flat_map(|operator| &operator.inputs).map(String::as_str).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let flag = |name: &str| {
+        let usual = USUAL_CONSTANTS.iter().find(|(known, _)| *known == name.to_lowercase());
+        let value = usual.map_or("VALUE", |(_, value)| value);
+        format!("--constant {}", shell_word(Path::new(&format!("{name}={value}"))))
+    };
+    let flags: Vec<String> = names.into_iter().map(flag).collect();
+    format!("\n  a constant in place of an input may do: {}", flags.join(" "))
 }
 
 fn of_flag(error: &CliError) -> &'static str {
@@ -76,5 +98,25 @@ fn of_compiler(error: &CompileError) -> &'static str {
             " (--deadline)"
         }
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_that_decide_are_bound_by_their_flag() {
+        let refused = |inputs: &[&str]| UnsupportedOp {
+            node: 0,
+            name: "If_0".to_owned(),
+            operator: "Conv".to_owned(),
+            reason: String::new(),
+            hint: String::new(),
+            inputs: inputs.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let hint = of_inputs(&[refused(&["sr"]), refused(&[]), refused(&["sr", "a mode"])]);
+        assert_eq!(hint, "\n  a constant in place of an input may do: --constant 'a mode=VALUE' --constant sr=16000");
+        assert_eq!(of_inputs(&[refused(&[])]), "");
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     answer::View,
     fetch::Entry,
-    io::{InputFile, IoError, printable},
+    io::{InputFile, IoError, printable, with_bound},
     report::ValueSummary,
 };
 use image::RgbImage;
@@ -23,7 +23,7 @@ use texpool_model::tensor::{
     ConvertError, TensorView,
     convert::{TensorSpec, borrow_reals},
 };
-use texpool_ops::graph::{ElementType, Graph, Quantization, Tensor};
+use texpool_ops::graph::{ElementType, Graph, Quantization, Tensor, TensorId};
 use texpool_plan::TexelFormat;
 
 /// Where a run's inputs come from.
@@ -211,9 +211,11 @@ impl InputArgs {
         let read: Vec<Read> = if set.0.is_empty() {
             random(graph).into_iter().map(|values| Read { values, picture: None }).collect()
         } else {
-            let read = set.0.iter().zip(tensors()).map(|(text, tensor)| {
+            let read = set.0.iter().zip(tensors()).enumerate().map(|(i, (text, tensor))| {
                 let path = file_or_name(text)?;
-                self.read_one(&path, tensor, entry, format).map_err(|source| CliError::input(tensor, source))
+                let bounded_axis = graph.bounded_input(i).map(|bounded| bounded.axis);
+                let read = self.read_one(&path, (tensor, bounded_axis), entry, format);
+                read.map_err(|source| CliError::input(tensor, source))
             });
             read.collect::<Result<_, _>>()?
         };
@@ -222,7 +224,7 @@ impl InputArgs {
             let (picture, preprocessing) = picture.unzip();
             inputs.described.push(Input {
                 name: tensor.name.clone(),
-                shape: tensor.dims.clone(),
+                shape: dims_of(graph, i, values.len()),
                 values: ValueSummary::from_slice(&values),
                 random: set.0.is_empty(),
                 file: set.0.get(i).map(|file| printable(file).to_string()),
@@ -238,15 +240,19 @@ impl InputArgs {
     fn read_one(
         &self,
         path: &Path,
-        tensor: &Tensor,
+        (tensor, bounded_axis): (&Tensor, Option<usize>),
         entry: Option<&Entry>,
         format: TexelFormat,
     ) -> Result<Read, IoError> {
         let file = InputFile::open(path)?;
         if file.is_array() {
-            return Ok(Read { values: file.input(tensor.into(), format)?, picture: None });
+            return Ok(Read { values: file.input(tensor.into(), bounded_axis, format)?, picture: None });
         }
         let picture = file.picture()?;
+        // A picture is a batch of one.
+        let one =
+            bounded_axis.filter(|&axis| axis == 0).map(|_| Tensor { dims: batch_of_one(tensor), ..tensor.clone() });
+        let tensor = one.as_ref().unwrap_or(tensor);
         let Some((values, used)) = self.picture.values(path, &picture, tensor, entry)? else {
             return Err(IoError::NotAPictureInput { path: path.into(), expected: tensor.dims.clone() });
         };
@@ -255,10 +261,24 @@ impl InputArgs {
     }
 }
 
+/// Returns extents with a batch of one.
+fn batch_of_one(tensor: &Tensor) -> Vec<usize> {
+    tensor.dims.iter().enumerate().map(|(axis, &extent)| if axis == 0 { 1 } else { extent }).collect()
+}
+
+/// Returns the extents of an input, given the number of its values.
+fn dims_of(graph: &Graph, input: usize, values: usize) -> Vec<usize> {
+    let dims = &graph.tensors[graph.inputs[input]].dims;
+    graph.bounded_input(input).and_then(|bounded| bounded.dims_of(dims, values)).unwrap_or_else(|| dims.clone())
+}
+
 /// Lists the inputs of a model.
 fn listed(graph: &Graph) -> String {
-    let one = |&t: &_| format!("{} {:?}", printable(&graph.tensors[t].name), graph.tensors[t].dims);
-    graph.caller_inputs().iter().map(one).collect::<Vec<_>>().join(", ")
+    let one = |(i, &t): (usize, &TensorId)| {
+        let bounded_axis = graph.bounded_input(i).map(|bounded| bounded.axis);
+        format!("{} {}", printable(&graph.tensors[t].name), with_bound(&graph.tensors[t].dims, bounded_axis))
+    };
+    graph.caller_inputs().iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
 }
 
 impl Inputs {
@@ -276,7 +296,8 @@ impl Inputs {
     /// Checks that the compiled model, with texels of `format`, computes exactly with the integers among the values.
     pub(super) fn check_ranges(&self, compiled: &Graph, format: TexelFormat) -> Result<(), CliError> {
         let mut unused = Vec::new();
-        for (&tensor, values) in compiled.inputs.iter().zip(&self.values) {
+        for (i, (&tensor, values)) in compiled.inputs.iter().zip(&self.values).enumerate() {
+            let dims = dims_of(compiled, i, values.len());
             let tensor = &compiled.tensors[tensor];
             let refused = |source| CliError::Value { input: tensor.name.clone(), source };
             let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
@@ -284,8 +305,8 @@ impl Inputs {
             if let Some(index) = values.iter().position(|&value| counts && f64::from(value).abs() > exact) {
                 return Err(refused(ConvertError::Inexact { index, value: values[index] as i128, format }));
             }
-            borrow_reals(&TensorView::from(&values[..]), TensorSpec::from(tensor), format, &mut unused)
-                .map_err(refused)?;
+            let spec = TensorSpec { dims: &dims, ..TensorSpec::from(tensor) };
+            borrow_reals(&TensorView::from(&values[..]), spec, format, &mut unused).map_err(refused)?;
         }
         Ok(())
     }

@@ -65,10 +65,14 @@ impl Smaller {
 
     /// Compares a plan with the plain one; only a plan of whole tensors is compared with `plain` itself.
     fn new(smaller: &CompiledModel, plain: &CompiledModel, flags: Option<String>, other: CompileOptions) -> Self {
-        // With whole tensors, a plan has the steps of the plain one.
-        let (plain_pool_bytes, time_ratio) = smaller.tiled().map_or((plain.plan().bytes(), 1.0), |tiled| {
-            (tiled.baseline_bytes, tiled.predicted_us / tiled.baseline_us.max(f64::MIN_POSITIVE))
-        });
+        let (plain_pool_bytes, smaller_us, plain_us) = match smaller.tiled() {
+            Some(tiled) => (tiled.baseline_bytes, tiled.predicted_us, tiled.baseline_us),
+            None => {
+                let us = |plan: &CompiledModel| plan.predicted_us(&other.device_profile);
+                (plain.plan().bytes(), us(smaller), us(plain))
+            }
+        };
+        let time_ratio = smaller_us / plain_us.max(f64::MIN_POSITIVE);
         Self {
             used: flags.is_none(),
             flags,

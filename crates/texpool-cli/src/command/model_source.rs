@@ -1,6 +1,6 @@
 //! Finds a model by its file or name, with values for the extents that the file leaves open.
 
-use super::{error::CliError, help::RESEARCH, open_extents, out, progress, suggestion};
+use super::{error::CliError, help::RESEARCH, open_extents, out, progress};
 use crate::{
     fetch::{Bar, Catalog, Entry, Fetcher},
     io::{DistinctFiles, IoError, printable},
@@ -11,11 +11,12 @@ use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
+use texpool_compile::option_text::nearest_name;
 use texpool_model::{
     delegate::{Offline, Selection, select},
     import::{
-        self, Array, FakeQuant, ImportError, ImportOptions, Outline, OutlineSource, parse_constant, parse_dim,
-        parse_fake_quant,
+        self, Array, BoundDim, FakeQuant, ImportError, ImportOptions, Outline, OutlineSource, parse_constant,
+        parse_dim, parse_fake_quant,
     },
 };
 use texpool_ops::graph::Graph;
@@ -24,10 +25,11 @@ use texpool_ops::graph::Graph;
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(super) struct BoundArgs {
-    /// Set an extent that the file leaves open, by its name or by INPUT:AXIS. Repeat for each extent.
+    /// Set an extent that the file leaves open, by its name or by INPUT:AXIS. `NAME<=VALUE` plans an `.onnx` file for any
+    /// extent up to that, and each run has that of its inputs. Repeat for each extent.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
-    dims: Vec<(String, usize)>,
-    /// Turn an input of an `.onnx` file into a constant, such as a sample rate: sr=16000. Several numbers are separated
+    dims: Vec<(String, BoundDim)>,
+    /// Turn an input into a constant, such as a sample rate: sr=16000. Several numbers are separated
     /// by commas, and one is repeated. Repeat for each input.
     #[arg(long = "constant", value_name = "INPUT=NUMBER", value_parser = parse_constant)]
     constants: Vec<(String, Array)>,
@@ -38,7 +40,7 @@ pub(super) struct BoundArgs {
 pub(super) struct DimArgs {
     #[command(flatten)]
     bound: BoundArgs,
-    /// Round values that the file stores in 8 bits as its runtime does (`on`), or only clamp them to the range
+    /// Round values that the file stores in 8 or 16 bits as its runtime does (`on`), or only clamp them to the range
     /// (`off`).
     #[arg(
         long,
@@ -89,13 +91,17 @@ impl BoundArgs {
         check_named_once("--dim", &self.dims)?;
         check_named_once("--constant", &self.constants)?;
         let (path, entry) = locate(text)?;
-        let mut dims = entry.as_ref().map(|entry| entry.dims.clone()).unwrap_or_default();
-        // Later values replace earlier ones, so the user's values take precedence over the catalogue's.
-        dims.extend(self.dims.iter().cloned());
-        let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
-        let flags = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
         let constants = self.constants.iter().cloned().collect();
-        let options = ImportOptions { dims, constants, ..ImportOptions::default() };
+        let mut options = ImportOptions { constants, ..ImportOptions::default() };
+        for (name, extent) in &self.dims {
+            options.bind(name, *extent);
+        }
+        // The user's values take precedence over the catalogue's.
+        for (name, &extent) in entry.iter().flat_map(|entry| &entry.dims) {
+            options.bind(name, BoundDim::Is(extent));
+        }
+        let flag = |(name, extent): &(String, BoundDim)| format!("--dim {name}{extent}");
+        let flags = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
         Ok(ModelSource { path, entry, options, flags })
     }
 }
@@ -114,9 +120,9 @@ impl ModelSource {
         };
         let read = read(&self.options).or_else(|error| match open_extents::with_batch_of_one(&error, &self.options) {
             Some((options, note)) => {
-                let read = read(&options)?;
+                // Before reading, since another batch may help if that fails.
                 out::stderr(&note);
-                Ok(read)
+                read(&options)
             }
             None => Err(error),
         });
@@ -222,7 +228,7 @@ fn locate(text: &OsStr) -> Result<(PathBuf, Option<Entry>), CliError> {
         }
         Err(_) => {
             let names = catalog.files.iter().map(|entry| entry.name.as_str());
-            let near = text.to_str().and_then(|text| suggestion::nearest(text, names)).map(str::to_owned);
+            let near = text.to_str().and_then(|text| nearest_name(text, names)).map(str::to_owned);
             Err(CliError::NoSuchFile { text: OsString::from(text), near })
         }
     }

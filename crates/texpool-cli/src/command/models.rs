@@ -1,6 +1,6 @@
 //! `texpool models list` and `texpool models fetch`.
 
-use super::{error::CliError, lines, out, progress, suggestion};
+use super::{error::CliError, lines, out, progress};
 use crate::{
     fetch::{Bar, Catalog, Entry, Fetcher},
     report::grouped,
@@ -8,6 +8,7 @@ use crate::{
 use clap::Subcommand;
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
+use texpool_compile::option_text::nearest_name;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -88,7 +89,7 @@ fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
 }
 
 fn no_such_name(catalog: &Catalog, name: &str) -> CliError {
-    let near = suggestion::nearest(name, catalog.files.iter().map(|entry| entry.name.as_str()));
+    let near = nearest_name(name, catalog.files.iter().map(|entry| entry.name.as_str()));
     CliError::NoSuchName { name: name.into(), near: near.map(str::to_owned) }
 }
 

@@ -1,7 +1,7 @@
 //! Names that options take: strategies, rules and adapters, with a suggestion for a mistyped one.
 
 use super::{error::CliError, suggestion};
-use texpool_compile::option_text::{in_textures, parse_planner, parse_rules};
+use texpool_compile::option_text::{in_textures, nearest_name, parse_planner, parse_rules};
 use texpool_gpu::adapters;
 use texpool_model::rewrite::Rules;
 use texpool_plan::{Planner, Strategy};
@@ -29,6 +29,6 @@ pub(super) fn no_such_adapter(name: &str) -> CliError {
     let names: Vec<String> = adapters().into_iter().map(|adapter| adapter.name).collect();
     // Part of a name selects an adapter, so a slip in one word of it is one, too.
     let words = names.iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3));
-    let near = suggestion::nearest(name, names.iter().map(String::as_str).chain(words)).map(str::to_owned);
+    let near = nearest_name(name, names.iter().map(String::as_str).chain(words)).map(str::to_owned);
     CliError::NoSuchAdapter { name: name.to_owned(), near, there: names.join(", ") }
 }

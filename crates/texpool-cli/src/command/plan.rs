@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     io::DistinctFiles,
-    report::{self, FrontReport, MemoryReport, PlanRow, PlanRows, size},
+    report::{self, FrontReport, MemoryReport, PlanRow, PlanRows, open_extents, size},
 };
 use texpool_compile::{
     CompileOptions, CompiledModel, Objective,
@@ -136,7 +136,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["json", "measure"], help_heading = "Output")]
     why: bool,
     /// Print the Pareto front of device memory and predicted time: the plans that no other plan beats in both.
-    #[arg(long, conflicts_with_all = ["why", "budget", "objective"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["why", "budget", "objective", "stripes"], help_heading = "Output")]
     front: bool,
     /// Print the operator profiles instead: for each step the tensors alive and their sum, the positional maximums, and
     /// both lower bounds, as Pisarchyk and Lee define them. With --picture, draw them.
@@ -338,7 +338,8 @@ fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, sev
     let (steps, naive) = (compiled.schedule().steps.len(), size(table.naive_device_bytes));
     let mut text =
         format!("{name}: {steps} steps; {naive} of device memory with a texture for every tensor\n\n{table}");
-    let MemoryReport { tiling_why: why, order, .. } = MemoryReport::from_compiled(compiled);
+    let MemoryReport { tiling_why: why, order, open_extents: open, .. } = MemoryReport::from_compiled(compiled);
+    text += &open_extents(&open);
     if let Some(order) = order {
         let _ = write!(text, "\n{order}\n");
     }

@@ -37,7 +37,7 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Add the Pareto front of device memory and predicted time, with a slider along its plans.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, conflicts_with = "stripes", help_heading = "Output")]
     front: bool,
     /// Run the plan on this machine's device, and add its memory and the time of each step.
     #[arg(long, help_heading = "Measurement")]

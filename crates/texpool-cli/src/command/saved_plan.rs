@@ -20,7 +20,7 @@ pub(super) struct SavedPlanArgs {
         value_name = "FILE",
         help_heading = "Plan",
         conflicts_with_all = [
-            "strategy", "precision", "weights", "rules", "objective", "tiling", "order", "budget", "stream",
+            "strategy", "precision", "weights", "rules", "objective", "tiling", "stripes", "order", "budget", "stream",
             "weight_tile", "blocks", "deadline",
         ]
     )]

@@ -131,7 +131,7 @@ pub enum IoError {
         why: String,
     },
     /// The array's extents differ from the expected ones.
-    #[error("{} has shape {got:?} instead of {expected:?}", printable(path))]
+    #[error("{} has shape {got:?} instead of {}", printable(path), with_bound(expected, *.bounded_axis))]
     Shape {
         /// The file.
         path: PathBuf,
@@ -139,6 +139,8 @@ pub enum IoError {
         expected: Vec<usize>,
         /// Extents in the file.
         got: Vec<u64>,
+        /// Axis along which any extent up to the expected one fits.
+        bounded_axis: Option<usize>,
     },
     /// The pixels of a picture become values that an input of integers cannot hold.
     #[error(
@@ -195,4 +197,14 @@ impl IoError {
             _ => Self::Write { path: path.into(), source },
         }
     }
+}
+
+/// Writes extents, with a sign before one that is a bound: `[1, ≤128]`.
+pub fn with_bound(dims: &[usize], bounded_axis: Option<usize>) -> String {
+    let extent = |(axis, extent): (usize, &usize)| match bounded_axis {
+        Some(bounded) if bounded == axis => format!("≤{extent}"),
+        _ => extent.to_string(),
+    };
+    let extents: Vec<String> = dims.iter().enumerate().map(extent).collect();
+    format!("[{}]", extents.join(", "))
 }

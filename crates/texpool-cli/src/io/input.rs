@@ -1,6 +1,13 @@
 //! An input file, identified by its first bytes and not by its name.
 
-use super::{IoError, dtype, element::Target, foreign, npy, picture, source::FileOrPipe};
+use super::{
+    IoError, dtype,
+    element::Target,
+    foreign,
+    npy::{self, Expected},
+    picture,
+    source::FileOrPipe,
+};
 use image::RgbImage;
 use std::path::{Path, PathBuf};
 use texpool_model::tensor::convert::TensorSpec;
@@ -42,7 +49,7 @@ impl InputFile {
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
     pub fn array(self, expected: &[usize]) -> Result<Vec<f32>, IoError> {
-        self.elements(expected, Target::Floats)
+        self.elements(Expected { dims: expected, bounded_axis: None }, Target::Floats)
     }
 
     /// Reads an array as values of a model's input, for texels of `format`.
@@ -52,10 +59,17 @@ impl InputFile {
     /// quantised input, elements of its own type are stored integers, and floats are the real numbers that those
     /// stand for. Other integers are ambiguous and therefore refused.
     ///
+    /// Along `bounded_axis`, the array may have any extent from one to that of `spec`.
+    ///
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
-    pub fn input(self, spec: TensorSpec<'_>, format: TexelFormat) -> Result<Vec<f32>, IoError> {
-        self.elements(spec.dims, Target::Input(spec, format))
+    pub fn input(
+        self,
+        spec: TensorSpec<'_>,
+        bounded_axis: Option<usize>,
+        format: TexelFormat,
+    ) -> Result<Vec<f32>, IoError> {
+        self.elements(Expected { dims: spec.dims, bounded_axis }, Target::Input(spec, format))
     }
 
     /// Reads an array that another runtime computed for a model's output. For a quantised output, elements of its own
@@ -64,12 +78,12 @@ impl InputFile {
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
     pub fn output(self, spec: TensorSpec<'_>) -> Result<Vec<f32>, IoError> {
-        self.elements(spec.dims, Target::Output(spec))
+        self.elements(Expected { dims: spec.dims, bounded_axis: None }, Target::Output(spec))
     }
 
-    fn elements(mut self, expected: &[usize], target: Target<'_>) -> Result<Vec<f32>, IoError> {
+    fn elements(mut self, expected: Expected<'_>, target: Target<'_>) -> Result<Vec<f32>, IoError> {
         // Reads at most the bytes that the input needs, whatever the file states.
-        let elements = expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
+        let elements = expected.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
         let most = elements.saturating_mul(dtype::MAX_ELEMENT_BYTES).saturating_add(npy::MAX_HEADER_BYTES);
         self.source.fill(&mut self.bytes, most)?;
         npy::parse(&self.path, &self.bytes, expected, target)

@@ -21,7 +21,7 @@ mod target;
 
 pub use atomic::write_atomic;
 pub use distinct_files::DistinctFiles;
-pub use error::IoError;
+pub use error::{IoError, with_bound};
 pub use input::{InputFile, read_npy, read_picture};
 pub use npy::write_npy;
 pub use output::{output_file_name, write_outputs};

@@ -21,7 +21,13 @@ pub(super) const MAX_HEADER_BYTES: usize = 10_000;
 const MAX_HEADER_NESTING: usize = 8;
 
 /// Reads an array's values from the bytes of its file, for the target.
-pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize], target: Target<'_>) -> Result<Vec<f32>, IoError> {
+pub(super) fn parse(
+    path: &Path,
+    bytes: &[u8],
+    expected: Expected<'_>,
+    target: Target<'_>,
+) -> Result<Vec<f32>, IoError> {
+    let Expected { dims: expected, bounded_axis } = expected;
     let bad = |reason: &str| IoError::NotAnArray { path: path.into(), reason: reason.into() };
     check_header(bytes).map_err(bad)?;
     // Zeros count as ones here, so that products of any of the extents cannot overflow, here and in the parser.
@@ -31,14 +37,21 @@ pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize], target: Targe
     // The parser's message has several lines and repeats the header.
     let npy = NpyFile::new(bytes).map_err(|_| bad("its header is none that NumPy writes"))?;
     let shape = npy.shape().to_vec();
-    let array = Array { path, expected, order: npy.order(), stored: bytes.len() };
     let elements = npy.dtype();
     let refused = |instead| IoError::DType { path: path.into(), got: dtype::in_words(&elements), instead };
     const FLOATS: &str = "save numbers, as with array.astype(\"float32\")";
     let (kind, size) = dtype::numeric(&elements).ok_or_else(|| refused(FLOATS.into()))?;
-    if shape.len() != expected.len() || shape.iter().zip(expected).any(|(&actual, &extent)| actual != extent as u64) {
-        return Err(IoError::Shape { path: path.into(), expected: expected.into(), got: shape });
+    let fits = |(axis, (&actual, &extent)): (usize, (&u64, &usize))| match bounded_axis {
+        Some(bounded) if bounded == axis => (1..=extent as u64).contains(&actual),
+        _ => actual == extent as u64,
+    };
+    if shape.len() != expected.len() || !shape.iter().zip(expected).enumerate().all(fits) {
+        return Err(IoError::Shape { path: path.into(), expected: expected.into(), got: shape, bounded_axis });
     }
+    // They fit, so they are no more than the expected ones.
+    let own: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
+    let expected = &own[..];
+    let array = Array { path, expected, order: npy.order(), stored: bytes.len() };
     let conversion = Conversion::new(target, kind, size).map_err(refused)?;
     let values = match (kind, size) {
         (TypeChar::Float, 2) => array.each(npy, |v: half::f16| conversion.float(v.into())),
@@ -59,6 +72,14 @@ pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize], target: Targe
         Order::C => values,
         Order::Fortran => from_fortran(&values, expected),
     })
+}
+
+/// Extents that an array must have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected<'a> {
+    pub(super) dims: &'a [usize],
+    /// Axis along which it may have fewer.
+    pub(super) bounded_axis: Option<usize>,
 }
 
 /// State of reading an array's elements.

@@ -2,7 +2,8 @@
 
 use super::DeviceMemoryReport;
 use super::{
-    CascadeReport, IntermediatesReport, MemoryReport, OrderReport, PeakReport, ReportInputs, StepRow, TilingReport,
+    CascadeReport, IntermediatesReport, MemoryReport, OpenExtentReport, OrderReport, PeakReport, ReportInputs, StepRow,
+    TilingReport,
 };
 use texpool_compile::{
     CompiledModel, IntermediatesAlone, Objective, Peak,
@@ -42,6 +43,7 @@ impl MemoryReport {
         report.stopped = compiled.stopped();
         report.device_bytes = Some(compiled.device_bytes());
         report.weight_format = Some(compiled.weight_format().name().to_owned());
+        report.open_extents = OpenExtentReport::of(graph);
         report.blocks = Some(compiled.graph().blocks.to_string());
         report.tiling_why = why(compiled);
         report.tiling = compiled.tiled().map(|tiled| TilingReport {
@@ -116,6 +118,10 @@ impl PeakReport {
 fn why(compiled: &CompiledModel) -> Option<String> {
     if let Some(rows) = compiled.too_many_rows() {
         return Some(format!("none: operators have {rows} rows together, too many to look for any"));
+    }
+    // Only stripes that were set are even.
+    if compiled.tiled().is_some_and(|tiled| tiled.cascades.iter().any(|cascade| cascade.even)) {
+        return Some("the stripes that were set".to_owned());
     }
     let why = match (compiled.objective(), compiled.tiled().is_some()) {
         (Objective::Fastest, _) => return None,

@@ -13,6 +13,7 @@ mod explain;
 mod explain_text;
 mod front;
 mod networks;
+mod open_extents;
 mod operator_profiles;
 mod order;
 mod phase_order;
@@ -38,6 +39,7 @@ pub use digits::{grouped, rounded, size};
 pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport};
 pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
+pub use open_extents::{OpenExtentReport, open_extents};
 pub use operator_profiles::{OperatorProfile, OperatorProfiles, ProfiledTensor};
 pub use order::{OrderBytes, OrderReport};
 pub use phase_order::{ExampleOrder, ExampleOrders, OrderBuffer, OrderStep, PhaseOrderReport};
@@ -82,6 +84,9 @@ pub struct MemoryReport {
     /// Bytes that the driver allocates for the pool's textures; only if a device was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_bytes: Option<u64>,
+    /// Inputs and outputs whose extent may differ between runs, up to a bound. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_extents: Vec<OpenExtentReport>,
     /// Textures of the graph's inputs and outputs outside the pool.
     pub io_bytes: u64,
     /// Weights on the device.
@@ -338,6 +343,7 @@ impl MemoryReport {
             order: None,
             intermediates_alone: None,
             driver_bytes: None,
+            open_extents: Vec::new(),
             io_bytes: inputs.io_bytes,
             weight_bytes: inputs.weight_bytes,
             weight_format: None,

@@ -1,6 +1,6 @@
 //! Text form of the memory report, as a table.
 
-use super::{MemoryReport, PeakReport, RowForm, grouped, residency::Residency};
+use super::{MemoryReport, PeakReport, RowForm, grouped, open_extents, residency::Residency};
 use std::fmt;
 use texpool_plan::printable;
 
@@ -13,6 +13,7 @@ impl fmt::Display for MemoryReport {
             self.steps,
             self.plan.placements.len()
         )?;
+        f.write_str(&open_extents(&self.open_extents))?;
         writeln!(f)?;
         writeln!(f, "  {:<46} {:>14} {:>9} {:>9}", "strategy", "bytes", "objects", "of naive")?;
         if self.bounds.is_none() {

@@ -135,6 +135,14 @@ fn networks_for_a_part_say_when_it_is_not_there() {
     assert!(face["found"] == true && face["points"].as_array().unwrap().len() == 468, "{face}");
     let inside = |point: &Value| (140.0..320.0).contains(&number_of(&point["x"]));
     assert!(face["points"].as_array().unwrap().iter().all(inside), "points are in pixels of the whole photo");
+    let refined = answer("face_landmark_with_attention", "astronaut", &["--crop", "140,30,180,180"]);
+    let refined = refined["points"].as_array().unwrap();
+    assert_eq!(refined.len(), 468 + 80 + 2 * 71 + 2 * 5);
+    // The middles of both irises are where MediaPipe 0.10.14 finds them in the whole photo, with a region of its own.
+    for (point, [x, y]) in [(690, [203.5, 101.1]), (695, [246.6, 103.5])] {
+        let actual = [number_of(&refined[point]["x"]), number_of(&refined[point]["y"])];
+        assert!((actual[0] - x).hypot(actual[1] - y) < 3.0, "the iris at {x}, {y} is found at {actual:?}");
+    }
     for (model, what) in [("face_landmark", "face"), ("hand_landmark_full", "hand"), ("hand_landmark_lite", "hand")] {
         let stdout = text(&["run", model, "--input", "astronaut"]);
         assert!(

@@ -3,7 +3,7 @@
 use crate::{
     arguments::{refused, stderr_of, texpool},
     command,
-    onnx_model::{FLOAT, Model, number},
+    onnx_model::{FLOAT, Model, bytes, number},
 };
 use npyz::WriterBuilder;
 use serde_json::Value;
@@ -13,6 +13,7 @@ use std::{
     path::Path,
     process::{Command, Stdio},
 };
+use texpool_cli::io::write_npy;
 
 /// Numbers of element types in `.onnx` files.
 const UINT8: i64 = 2;
@@ -78,6 +79,32 @@ fn pictures_are_whole_numbers_where_the_input_is() {
     refused(dir.path(), &[&run[..], &["--mean", "0.5"]].concat(), 2, &["--std"]);
     refused(dir.path(), &[&run[..], &["--mean", "0.5", "--std", "0"]].concat(), 2, &["cannot be divided by"]);
     refused(dir.path(), &[&run[..], &["--mean", "1,2", "--std", "1"]].concat(), 2, &["three channels"]);
+}
+
+/// With a fitting array the command goes on to open the device, which fails here.
+#[test]
+fn an_array_may_have_fewer_rows_than_the_bound() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut model = Model::new();
+    model.raw_input("x", FLOAT, &[bytes(2, b"n"), number(1, 2)]);
+    model.raw_node("Add", &["x", "x"], &["y"], &[]);
+    model.output("y");
+    fs::write(dir.path().join("open.onnx"), model.bytes()).unwrap();
+    for rows in [2, 4] {
+        write_npy(&dir.path().join(format!("{rows}.npy")), &[rows, 2], &vec![1.0; rows * 2]).unwrap();
+    }
+    let run = |file| ["run", "open.onnx", "--dim", "n<=3", "--input", file];
+    refused(dir.path(), &run("2.npy"), 1, &["no GPU adapter"]);
+    refused(dir.path(), &run("4.npy"), 1, &["has shape [4, 2] instead of [≤3, 2]"]);
+    refused(dir.path(), &["plan", "open.onnx", "--dim", "n<=3", "--dim", "n=2"], 2, &["--dim says twice what `n` is"]);
+    let file = dir.path().join("open.onnx");
+    let plan = ["plan", file.to_str().unwrap(), "--dim", "n<=3"];
+    let text = command::texpool(&plan);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("one plan for each extent up to the bound: input x [≤3, 2], output y [≤3, 2]"), "{text}");
+    let document: Value = serde_json::from_slice(&command::texpool(&[&plan[..], &["--json"]].concat()).stdout).unwrap();
+    let open = &document["open_extents"];
+    assert_eq!(open[1], serde_json::json!({ "role": "output", "name": "y", "shape": [3, 2], "axis": 0 }), "{document}");
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! Compile options.
 
+pub(crate) mod nearest_name;
 pub mod option_text;
 pub(crate) mod size;
+mod stripes;
+
+pub use stripes::Stripes;
 
 use crate::DeviceProfile;
 use texpool_model::rewrite::Rules;
@@ -11,14 +15,15 @@ use texpool_plan::{Planner, SearchBudget, TexelFormat, TextureLimits};
 /// Quality that decides between plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
-    /// The shortest predicted time: every operator runs once, over whole tensors.
+    /// The shortest predicted time: every operator runs once, over whole tensors, and all concatenations and pads that can
+    /// be written in place are.
     #[default]
     Fastest,
     /// The least product of device memory and time. Beyond this plan, saving one percent of memory costs more than one
     /// percent of time.
     Balanced,
     /// The least device memory. If weights, inputs or outputs are streamed, the plan with the fewest steps of those
-    /// that take at most 1/64 more.
+    /// that take at most 1/64 more; of plans of whole tensors always the one with the least.
     Smallest,
     /// The shortest predicted time of the plans whose pool takes at most this many bytes.
     Pool(u64),
@@ -36,7 +41,9 @@ pub enum Tiling {
     /// operators need the rows. Each tensor then holds only the rows that are still needed, as a rolling buffer.
     #[default]
     Rows,
-    /// Every operator runs once and writes its whole result.
+    /// Every operator runs once and writes its whole result. Plans then differ only in the concatenations and pads that
+    /// are written in place: that saves steps, but a part that is written long before the whole is read reserves memory
+    /// for the whole.
     Whole,
 }
 
@@ -177,6 +184,8 @@ pub struct CompileOptions {
     pub objective: Objective,
     /// Division of operators that the plan may use.
     pub tiling: Tiling,
+    /// Numbers of stripes, if the caller sets them.
+    pub stripes: Stripes,
     /// Order in which operators run.
     pub order: OperatorOrder,
     /// Location of the weights while the model runs.
@@ -199,10 +208,10 @@ impl CompileOptions {
         self.weights != WeightStorage::Resident || self.stream_io != StreamedIo::NONE
     }
 
-    /// Returns whether the search considers plans in stripes of rows. No tiled plan is faster than whole tensors, so
-    /// the fastest plan needs no search.
+    /// Returns whether plans in stripes of rows are considered. No tiled plan is faster than whole tensors, so the
+    /// fastest plan needs no search.
     pub(crate) fn considers_tiles(&self) -> bool {
-        self.tiling == Tiling::Rows && self.objective != Objective::Fastest
+        self.stripes != Stripes::Searched || self.tiling == Tiling::Rows && self.objective != Objective::Fastest
     }
 
     /// Returns these options with the texel format that the pool actually has.
@@ -231,6 +240,7 @@ impl Default for CompileOptions {
             budget: SearchBudget::default(),
             objective: Objective::default(),
             tiling: Tiling::default(),
+            stripes: Stripes::default(),
             order: OperatorOrder::default(),
             weights: WeightStorage::default(),
             weight_format: WeightFormat::default(),

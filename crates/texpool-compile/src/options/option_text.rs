@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub use super::nearest_name::nearest_name;
 use super::size::parse_size;
 use crate::{BlockChoice, CompileOptions, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage};
 use texpool_model::rewrite::Rules;

@@ -265,12 +265,13 @@ impl MemoryOrder {
 impl Division {
     fn write(&self, writer: &mut Writer) {
         writer.count(self.cascades.len());
-        for Cascade { operators, stripes, tile_scale } in &self.cascades {
+        for Cascade { operators, stripes, tile_scale, even } in &self.cascades {
             writer.count(operators.len());
             // One phase per row is the largest number and frequent, so it wraps around to zero, which takes a single
             // byte.
             writer.number(u64::from(stripes.wrapping_add(1)));
             writer.number(u64::from(*tile_scale));
+            writer.flag(*even);
         }
         writer.fixed(self.predicted_us.to_le_bytes());
         writer.fixed(self.baseline_us.to_le_bytes());
@@ -293,7 +294,7 @@ impl Division {
             if tile_scale == 0 {
                 return Err(reader.damaged("a cascade has tiles of no size"));
             }
-            cascades.push(Cascade { operators: begin..end, stripes, tile_scale });
+            cascades.push(Cascade { operators: begin..end, stripes, tile_scale, even: reader.flag()? });
             begin = end;
         }
         Ok(Self {

@@ -22,7 +22,7 @@ use crate::{
     },
     model::{CompiledModel, Unmet},
     options::{CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightStorage},
-    schedule::stream,
+    schedule::{Schedule, stream},
     streaming::streaming,
 };
 use texpool_ops::graph::Graph;
@@ -54,6 +54,8 @@ struct Setting {
     streamed: Streamed,
     /// Predicted time of a run on whole tensors; a lower bound for all other plans of this setting.
     least_us: f64,
+    /// True if an earlier setting has the same steps, as in networks whose weights are all below a threshold.
+    repeated: bool,
 }
 
 /// Returns all settings to try, fastest first. If the caller wants inputs or outputs in the pool, they are in the
@@ -62,14 +64,19 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
     let streamed = RESIDENT_BELOW.into_iter().flat_map(|resident_below| {
         TILES.map(|tile_bytes| (WeightStorage::Streamed { resident_below, tile_bytes }, StreamedIo::BOTH))
     });
-    let setting = |streamed| {
+    let LoweredModel { graph, .. } = lowered;
+    let mut settings: Vec<Setting> = Vec::new();
+    let mut schedules: Vec<Schedule> = Vec::new();
+    for streamed in resident(options).chain(streamed) {
         let options = with_streaming(options, streamed).with_pool_format();
-        let LoweredModel { graph, .. } = lowered;
         let schedule = stream(graph, lowered.plain().clone(), &streaming(graph, &options));
         let (_, least_us) = CostModel::new(graph, lowered.plain(), &options).predict(&schedule);
-        Setting { streamed, least_us }
-    };
-    let mut settings: Vec<Setting> = resident(options).chain(streamed).map(setting).collect();
+        let repeated = schedules.contains(&schedule);
+        if !repeated {
+            schedules.push(schedule);
+        }
+        settings.push(Setting { streamed, least_us, repeated });
+    }
     settings.sort_by(|a, b| a.least_us.total_cmp(&b.least_us));
     settings
 }
@@ -278,7 +285,10 @@ impl BudgetSearch<'_, '_> {
     ) -> Result<Option<Fitting>, CompileError> {
         let mut fitting: Vec<Fitting> = Vec::new();
         for index in 0..self.settings.len() {
-            let Setting { streamed, least_us } = self.settings[index];
+            let Setting { streamed, least_us, repeated } = self.settings[index];
+            if repeated {
+                continue;
+            }
             let slower = fitting.iter().any(|plan| plan.predicted_us() <= least_us);
             let answered = has_plan || !fitting.is_empty() || !refused.is_empty();
             if slower || answered && self.control.should_stop() {
@@ -329,5 +339,37 @@ impl BudgetSearch<'_, '_> {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use texpool_ops::graph::{Act, Conv2d, GraphBuilder, Padding};
+
+    /// Returns the settings to try for a convolution of 1x1 with as many channels in as out.
+    fn distinct_settings(channels: usize) -> Vec<Streamed> {
+        let mut b = GraphBuilder::new("pointwise");
+        let x = b.input("x", &[1, 4, 4, channels]).unwrap();
+        let weights = b.constant("w", &[channels, 1, 1, channels], &vec![0.5; channels * channels]).unwrap();
+        let conv = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
+        let y = b.conv2d("conv", conv, x, weights, None, Act::None).unwrap();
+        let (options, control) = (CompileOptions::default(), SearchControl::new());
+        let lowered = LoweredModel::new(&b.finish(&[y]).unwrap(), &options, &control).unwrap();
+        let settings = settings(&lowered, &options);
+        settings.into_iter().filter(|setting| !setting.repeated).map(|setting| setting.streamed).collect()
+    }
+
+    #[test]
+    fn settings_with_the_same_steps_are_tried_once() {
+        let streamed = |resident_below, tile_bytes| WeightStorage::Streamed { resident_below, tile_bytes };
+        let names = |settings: Vec<Streamed>| settings.into_iter().map(|(weights, _)| weights).collect::<Vec<_>>();
+        // The default has inputs and outputs beside the pool; weights of 64 bytes are one tile of every size.
+        let small = names(distinct_settings(4));
+        assert_eq!(small, [WeightStorage::Resident, WeightStorage::Resident, streamed(0, TILES[0])]);
+        // 64 KiB reach the two lowest thresholds, and are one, four or more tiles.
+        let large = names(distinct_settings(128));
+        assert!(large.contains(&streamed(64 << 10, 16 << 10)) && !large.contains(&streamed(0, 16 << 10)), "{large:?}");
+        assert!(!large.contains(&streamed(256 << 10, 16 << 10)), "{large:?}");
     }
 }

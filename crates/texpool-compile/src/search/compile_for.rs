@@ -4,6 +4,7 @@ use super::{
     fewest_steps::Chains,
     memory_limit::MemoryLimit,
     model_front::{FrontEntry, ModelFront},
+    whole_plans,
 };
 use crate::{
     error::CompileError,
@@ -38,17 +39,16 @@ pub(crate) fn compile_within(
     let options = &options.with_pool_format();
     let lowered = LoweredModel::new(graph, options, control)?;
     if !options.considers_tiles() {
-        let whole = lowered.planned(options, control)?;
+        let whole = whole_plans::chosen(&lowered, options, limit, control)?;
         let compiled = lowered.compiled(whole, options, control);
         let fits = limit.is_none_or(|limit| limit.holds_compiled(&compiled));
         let bound = limit.map_or(0, |_| compiled.device_bytes());
         return Ok(Attempt { compiled, fits, bound });
     }
-    let (whole, front) = ModelFront::new(&lowered, options, options.objective != Objective::Balanced, start, control)?;
+    let front = ModelFront::new(&lowered, options, options.objective != Objective::Balanced, start, control)?;
     let (baseline_us, bound) = (front.baseline_us(), limit.map_or(0, |limit| front.lower_bound(limit)));
     let Selected { point, fits } = select(&front, options.objective, limit, effort, control)?;
-    // The front borrows `lowered`, which is consumed next.
-    drop(front);
+    let whole = front.into_whole();
     let compiled = lowered.compiled(whole, options, control).at(point, baseline_us);
     Ok(Attempt { compiled, fits, bound })
 }
@@ -111,9 +111,31 @@ fn select(
         if limit.bytes_of(&finished.placed) < limit.bytes_of(&least.placed) {
             least = finished;
         }
+        least = with_fewer_tables(front, least, limit, control)?;
     }
     match limit.holds(&least.placed) {
         true => Ok(selected(finished(least)?, true)),
         false => Ok(selected(least, false)),
     }
+}
+
+/// Returns a smaller plan than `least`, which exceeds the limit, or `least` if none is found. Each step has tables, so a
+/// plan with fewer steps in no more memory often takes less. Without this, a budget of the size of a plan that was found
+/// within a larger budget could be refused.
+fn with_fewer_tables(
+    front: &ModelFront<'_>,
+    mut least: FrontEntry,
+    limit: MemoryLimit,
+    control: &SearchControl<'_>,
+) -> Result<FrontEntry, CompileError> {
+    while !limit.holds(&least.placed) && !control.should_stop() {
+        // This limit does not depend on the requested one, so every budget below the smallest plan names the same plan.
+        let own_size = limit.with_bytes(limit.bytes_of(&least.placed));
+        let fewer_steps = front.with_fewer_steps(least.clone(), own_size, Chains::Budget, control)?;
+        if own_size.bytes() <= limit.bytes_of(&fewer_steps.placed) {
+            break;
+        }
+        least = fewer_steps;
+    }
+    Ok(least)
 }

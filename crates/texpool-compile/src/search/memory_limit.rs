@@ -40,6 +40,15 @@ impl MemoryLimit {
         self.bytes_of(placed) <= self.bytes()
     }
 
+    /// Returns a limit on the same size of another number of bytes.
+    pub(crate) const fn with_bytes(self, bytes: u64) -> Self {
+        match self {
+            Self::Pool(_) => Self::Pool(bytes),
+            Self::Device(_) => Self::Device(bytes),
+            Self::Blocks(_) => Self::Blocks(bytes),
+        }
+    }
+
     /// Returns the size of a plan that this limit applies to, in bytes.
     pub(crate) const fn bytes_of(self, placed: &PlacedCandidate) -> u64 {
         match self {

@@ -7,12 +7,13 @@
 use super::{
     fewest_steps::Chains,
     memory_limit::MemoryLimit,
-    variant::{Candidate, PlacedCandidate, Variant, of_whole_tensors},
+    variant::{Candidate, PlacedCandidate, Variant},
     variant_front::VariantFront,
+    whole_plans::WholePlan,
 };
 use crate::{
     error::CompileError,
-    lowered::{LoweredModel, UntiledPlan, UntiledSchedule},
+    lowered::{LoweredModel, UntiledPlan, UntiledSchedule, smallest_pool},
     model::{CompiledModel, Point},
     options::{CompileOptions, Tiling},
     parallel::{join, parallel_map},
@@ -30,20 +31,32 @@ pub(crate) struct ModelFront<'a> {
     fronts: Vec<VariantFront<'a>>,
     /// Result of an earlier search, if it belongs to one of the variants.
     start: Option<FrontEntry>,
-    /// The plan of whole tensors.
-    whole: PlacedCandidate,
-    untiled: UntiledSchedule,
+    /// The plan of whole tensors with the smallest pool, to which plans in stripes are compared.
+    whole: WholePlan,
+    /// Other plans of whole tensors.
+    others: Vec<WholePlan>,
 }
 
-/// A placed division with the index of its front; the index is `None` for the plan of whole tensors.
+/// Origin of a plan.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// The plan of whole tensors with the smallest pool.
+    Whole,
+    /// Another plan of whole tensors, by its index.
+    OtherWhole(usize),
+    /// A division of a variant, by the index of the variant's front.
+    Variant(usize),
+}
+
+/// A placed division or a plan of whole tensors.
 #[derive(Clone)]
 pub(crate) struct FrontEntry {
-    front: Option<usize>,
+    origin: Origin,
     pub(crate) placed: PlacedCandidate,
 }
 
 impl<'a> ModelFront<'a> {
-    /// Builds the fronts of all variants of a model, and its plan of whole tensors. A `thorough` search includes the
+    /// Builds the fronts of all variants of a model, and its plans of whole tensors. A `thorough` search includes the
     /// variant that copies every part, because for a few networks it has the smallest pool. `start` is a plan of an
     /// earlier search; if it belongs to one of the variants, it is added to the front.
     pub(crate) fn new(
@@ -52,41 +65,51 @@ impl<'a> ModelFront<'a> {
         thorough: bool,
         start: Option<&CompiledModel>,
         control: &SearchControl<'_>,
-    ) -> Result<(UntiledPlan, Self), CompileError> {
+    ) -> Result<Self, CompileError> {
         let variants = || match (options.tiling, lowered.too_many_rows()) {
             (Tiling::Rows, None) => variants(lowered, options, thorough, control),
             (Tiling::Rows, Some(_)) | (Tiling::Whole, _) => Ok(Vec::new()),
         };
-        let (whole, fronts) = join(|| lowered.planned(options, control), variants);
-        let (whole, fronts) = (whole?, fronts?);
-        let placed = of_whole_tensors(&lowered.graph, &whole, options);
+        let (plans, fronts) = join(|| lowered.plans(options, control), variants);
+        let (mut plans, fronts) = (plans?, fronts?);
         let start = start.map(|start| entry_of(&fronts, start)).transpose()?.flatten();
-        let untiled = UntiledSchedule { schedule: whole.streamed.clone(), in_place: whole.steps.in_place.clone() };
-        Ok((whole, Self { fronts, start, whole: placed, untiled }))
+        let whole = WholePlan::new(&lowered.graph, plans.swap_remove(smallest_pool(&plans)), options);
+        if options.tiling == Tiling::Rows {
+            // The variants include the others, row by row.
+            plans.clear();
+        }
+        let others = plans.into_iter().map(|plan| WholePlan::new(&lowered.graph, plan, options)).collect();
+        Ok(Self { fronts, start, whole, others })
+    }
+
+    /// Returns the plan of whole tensors with the smallest pool.
+    pub(crate) fn into_whole(self) -> UntiledPlan {
+        self.whole.untiled
     }
 
     /// Returns the predicted time of whole tensors.
     pub(crate) fn baseline_us(&self) -> f64 {
-        self.whole.predicted_us
+        self.whole.placed.predicted_us
     }
 
     /// Returns a lower bound on the limited size, over all examined divisions: a placement never takes less than the
     /// rows and weights that are live at once.
     pub(crate) fn lower_bound(&self, limit: MemoryLimit) -> u64 {
+        let whole = &self.whole.placed;
         let beside = match limit {
             MemoryLimit::Pool(_) => 0,
             MemoryLimit::Device(_) | MemoryLimit::Blocks(_) => {
-                self.whole.device_bytes.saturating_sub(self.whole.bytes + self.whole.tables)
+                whole.device_bytes.saturating_sub(whole.bytes + whole.tables)
             }
         };
         let live = self.fronts.iter().map(VariantFront::least_live_bytes).min();
-        live.map_or_else(|| limit.bytes_of(&self.whole), |live| live + beside)
+        live.map_or_else(|| limit.bytes_of(whole), |live| live + beside)
     }
 
     /// Returns the placed divisions of each front.
     pub(crate) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
         let mut placed: Vec<_> = self.fronts.iter().map(|front| front.placed(control)).collect::<Result<_, _>>()?;
-        if let Some(FrontEntry { front: Some(front), placed: start }) = &self.start
+        if let Some(FrontEntry { origin: Origin::Variant(front), placed: start }) = &self.start
             && let Some(candidates) = placed.get_mut(*front)
         {
             candidates.push(start.clone());
@@ -94,16 +117,23 @@ impl<'a> ModelFront<'a> {
         Ok(placed)
     }
 
-    /// Returns the smallest entry of a front sorted by `unbeaten`, or the plan of whole tensors if the list is empty.
-    pub(crate) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
-        unbeaten.pop().unwrap_or_else(|| FrontEntry { front: None, placed: self.whole.clone() })
+    fn whole_entry(&self) -> FrontEntry {
+        FrontEntry { origin: Origin::Whole, placed: self.whole.placed.clone() }
     }
 
-    /// Returns the Pareto front of the given divisions and the plan of whole tensors, smallest last.
+    /// Returns the smallest entry of a front sorted by `unbeaten`, or the plan of whole tensors if the list is empty.
+    pub(crate) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
+        unbeaten.pop().unwrap_or_else(|| self.whole_entry())
+    }
+
+    /// Returns the Pareto front of the given divisions and the plans of whole tensors, smallest last.
     pub(crate) fn unbeaten(&self, placed: &[Vec<PlacedCandidate>]) -> Vec<FrontEntry> {
-        let mut all = vec![FrontEntry { front: None, placed: self.whole.clone() }];
+        let mut all = vec![self.whole_entry()];
+        for (index, WholePlan { placed, .. }) in self.others.iter().enumerate() {
+            all.push(FrontEntry { origin: Origin::OtherWhole(index), placed: placed.clone() });
+        }
         for (front, placed) in placed.iter().enumerate() {
-            all.extend(placed.iter().cloned().map(|placed| FrontEntry { front: Some(front), placed }));
+            all.extend(placed.iter().cloned().map(|placed| FrontEntry { origin: Origin::Variant(front), placed }));
         }
         Self::unbeaten_of(all)
     }
@@ -124,6 +154,14 @@ impl<'a> ModelFront<'a> {
         all
     }
 
+    /// Returns the front that a division belongs to.
+    fn front_of(&self, origin: Origin) -> Option<&VariantFront<'a>> {
+        match origin {
+            Origin::Variant(front) => self.fronts.get(front),
+            Origin::Whole | Origin::OtherWhole(_) => None,
+        }
+    }
+
     /// Returns the entry with fewer steps, or unchanged if no plan with fewer steps is found.
     pub(crate) fn with_fewer_steps(
         &self,
@@ -132,7 +170,7 @@ impl<'a> ModelFront<'a> {
         chains: Chains,
         control: &SearchControl<'_>,
     ) -> Result<FrontEntry, CompileError> {
-        let Some(front) = entry.front.and_then(|front| self.fronts.get(front)) else { return Ok(entry) };
+        let Some(front) = self.front_of(entry.origin) else { return Ok(entry) };
         let placed = front.with_fewer_steps(entry.placed, None, limit, chains, control)?;
         Ok(FrontEntry { placed, ..entry })
     }
@@ -143,19 +181,17 @@ impl<'a> ModelFront<'a> {
         smallest: FrontEntry,
         control: &SearchControl<'_>,
     ) -> Result<FrontEntry, CompileError> {
-        let Some(front) = smallest.front.and_then(|front| self.fronts.get(front)) else { return Ok(smallest) };
+        let Some(front) = self.front_of(smallest.origin) else { return Ok(smallest) };
         let placed = front.finished(smallest.placed, control)?;
         Ok(FrontEntry { placed, ..smallest })
     }
 
     /// Returns the point of a placed division.
     pub(crate) fn point(&self, entry: FrontEntry) -> Point {
-        match entry.front.and_then(|front| self.fronts.get(front)) {
-            Some(front) => front.variant.point(entry.placed),
-            None => {
-                let UntiledSchedule { schedule, in_place } = self.untiled.clone();
-                entry.placed.with(schedule, in_place)
-            }
+        match entry.origin {
+            Origin::Variant(front) => self.fronts[front].variant.point(entry.placed),
+            Origin::Whole => self.whole.point(),
+            Origin::OtherWhole(other) => self.others[other].point(),
         }
     }
 
@@ -171,7 +207,7 @@ impl<'a> ModelFront<'a> {
         // The loop below stops at the first bound that does not beat the best plan, which requires this order.
         candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
         let product = |entry: &FrontEntry| worth(entry.placed.running_bytes, entry.placed.predicted_us);
-        let mut best = FrontEntry { front: None, placed: self.whole.clone() };
+        let mut best = self.whole_entry();
         if let Some(start) = self.start.as_ref().filter(|start| product(start) < product(&best)) {
             best = start.clone();
         }
@@ -188,7 +224,7 @@ impl<'a> ModelFront<'a> {
             if worth(placed.running_bytes, placed.predicted_us)
                 < worth(best.placed.running_bytes, best.placed.predicted_us)
             {
-                best = FrontEntry { front: Some(front), placed };
+                best = FrontEntry { origin: Origin::Variant(front), placed };
             }
         }
         Ok(best)
@@ -218,7 +254,7 @@ impl<'a> ModelFront<'a> {
 fn entry_of(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<FrontEntry>, CompileError> {
     for (index, front) in fronts.iter().enumerate() {
         if let Some(placed) = front.variant.known_candidate(start)? {
-            return Ok(Some(FrontEntry { front: Some(index), placed }));
+            return Ok(Some(FrontEntry { origin: Origin::Variant(index), placed }));
         }
     }
     Ok(None)

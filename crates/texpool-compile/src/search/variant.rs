@@ -103,11 +103,23 @@ impl PlacedCandidate {
     /// Converts to a point with the steps of `schedule`, in which the parts of `in_place` are written in place.
     pub(crate) fn with(self, schedule: Schedule, in_place: NodeSet) -> Point {
         let Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, cascades, plan, .. } = self;
-        Point { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, cascades, in_place, schedule, plan }
+        Point {
+            bytes,
+            device_bytes,
+            live_bytes,
+            peak,
+            dispatches,
+            predicted_us,
+            cascades,
+            in_place,
+            schedule,
+            plan,
+            best: None,
+        }
     }
 }
 
-/// Returns the plan of whole tensors, in which every tensor is stored whole. Does not visit individual rows, because
+/// Returns the figures of a plan of whole tensors, in which every tensor is stored whole. Does not visit individual rows, because
 /// there may be too many ([`MAX_ROWS_READ`] limits tiling only).
 pub(crate) fn of_whole_tensors(graph: &Graph, whole: &UntiledPlan, options: &CompileOptions) -> PlacedCandidate {
     let (untiled, streamed) = (&whole.steps.schedule, &whole.streamed);

@@ -15,11 +15,14 @@ use crate::{TensorRole, wait::now};
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::Arc;
 use texpool_ops::graph::NotFinite;
+#[cfg(not(target_arch = "wasm32"))]
+use texpool_ops::graph::PaddedInput;
 
 impl Executor {
     /// Runs the model on dense values in the file's order, one slice per input of the caller. Returns one vector per
     /// output of the caller. Inputs and outputs bound to textures of the caller are skipped. An output whose extent is
-    /// found in the run ([`Graph::bounded`](texpool_ops::graph::Graph::bounded)) has as many values as that leaves.
+    /// found in the run ([`Graph::bounded`](texpool_ops::graph::Graph::bounded)) has as many values as that leaves. A
+    /// [bounded input](texpool_ops::graph::BoundedInput) may be given fewer places than its bound.
     ///
     /// After a failed run the executor remains usable: the next run is correct or fails with a typed error, too.
     /// After a [`GpuError::Timeout`], the next run first waits, up to the timeout again, for the work still on the
@@ -44,8 +47,8 @@ impl Executor {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
         let numbers = by_value(TensorRole::Output, self.caller_ports(TensorRole::Output), outputs.len())?;
-        let inputs: Vec<_> =
-            self.inputs_by_value(inputs.len())?.into_iter().zip(inputs).map(|(i, &v)| (i, v)).collect();
+        let given = self.given(inputs)?;
+        let inputs: Vec<_> = given.iter().map(|(i, values)| (*i, &values[..])).collect();
         let compiled = Arc::clone(&self.compiled);
         let graph = compiled.graph();
         let (bounded, dims) = (|i: usize| graph.bounded_output(i), |i: usize| &graph.tensors[graph.outputs[i]].dims);
@@ -286,8 +289,18 @@ impl Executor {
 
     /// Returns the indices of the inputs that are passed by value; an error unless their number is `found`.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn inputs_by_value(&self, found: usize) -> Result<Vec<usize>, GpuError> {
+    fn inputs_by_value(&self, found: usize) -> Result<Vec<usize>, GpuError> {
         by_value(TensorRole::Input, self.caller_ports(TensorRole::Input), found)
+    }
+
+    /// Returns the values of the caller's inputs by index, with zeros behind extents that are below their bound, and
+    /// those extents.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn given<'v>(&self, values: &[&'v [f32]]) -> Result<Vec<PaddedInput<'v>>, GpuError> {
+        let numbers = self.inputs_by_value(values.len())?;
+        let pairs: Vec<_> = numbers.into_iter().zip(values).map(|(i, &values)| (i, values)).collect();
+        let exact = self.compiled.format().max_exact_integer() as usize;
+        Ok(self.compiled.graph().padded_inputs(&pairs, exact)?)
     }
 
     /// Records a submission as running, until [`ended`](Self::ended).

@@ -21,9 +21,9 @@ impl Executor {
         inputs: &[&[f32]],
         mut seen: impl FnMut(usize, &[f32]) -> bool,
     ) -> Result<(), GpuError> {
-        let numbers = self.inputs_by_value(inputs.len())?;
+        let given = self.given(inputs)?;
         self.flush_carried()?;
-        let inputs: Vec<_> = numbers.into_iter().zip(inputs).map(|(i, &values)| (i, values)).collect();
+        let inputs: Vec<_> = given.iter().map(|(i, values)| (*i, &values[..])).collect();
         now(self.submit_and_finish(Wait::Block, "writing the inputs", &inputs, false, &mut []))?;
         self.has_run = true;
         let Some(held) = &self.resident else { return Err(GpuError::Trimmed) };

@@ -32,25 +32,28 @@ pub struct UnsupportedOp {
     pub reason: String,
     /// Advice for the model's owner.
     pub hint: String,
+    /// Inputs of the model that decide whether the operator is needed, or how often. Values for all of them
+    /// ([`constants`](super::ImportOptions::constants)) may help. Empty if some of them hold too much to be bound.
+    pub inputs: Vec<String>,
 }
 
 impl UnsupportedOp {
     pub(super) fn new(node: usize, name: &str, operator: &str, problem: &Problem) -> Self {
         // Shortened here: there may be thousands of these, with names of any length.
         let [name, operator, reason] = [name, operator, &problem.reason].map(label);
-        Self { node, name, operator, reason, hint: problem.hint.to_owned() }
+        Self { node, name, operator, reason, hint: problem.hint.to_owned(), inputs: problem.inputs.to_vec() }
     }
 
     /// A node in a branch of the file's node with index `node`, which is called `outer`.
     pub(super) fn of_branch(node: usize, outer: &str, refused: RefusedNode) -> Self {
-        let RefusedNode { name, operator, reason, hint } = refused.within(outer);
-        Self { node, name, operator, reason: label(&reason), hint: hint.to_owned() }
+        let RefusedNode { name, operator, reason, hint, inputs } = refused.within(outer);
+        Self { node, name, operator, reason: label(&reason), hint: hint.to_owned(), inputs: inputs.into_vec() }
     }
 }
 
 impl fmt::Display for UnsupportedOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { node, name, operator, reason, hint } = self;
+        let Self { node, name, operator, reason, hint, .. } = self;
         let [operator, name, reason] = [operator, name, reason].map(|text| printable(text));
         write!(f, "node {node} {operator} `{name}`: {reason}; {hint}")
     }
@@ -131,13 +134,23 @@ pub enum ImportError {
         /// The names.
         names: Vec<String>,
     },
-    /// Values were bound to inputs of a TensorFlow Lite model, whose inputs cannot become constants.
+    /// Values were bound to inputs of a TensorFlow Lite model whose nodes are listed. They are those of the file.
     #[error(
-        "inputs of a TensorFlow Lite model cannot become constants: {}; give their values in each run",
+        "the nodes of a TensorFlow Lite model are listed as in the file, without constants for its inputs: {}; leave \
+         them out",
         printable(&names.join(", "))
     )]
     NoConstantInputs {
         /// The names.
+        names: Vec<String>,
+    },
+    /// Extents of a TensorFlow Lite model were bound to the most that they can be, which only ONNX models support.
+    #[error(
+        "extents of a TensorFlow Lite model are the same in each run: {}; bind each to a number",
+        printable(&names.join(", "))
+    )]
+    NoBounds {
+        /// The names that were bound.
         names: Vec<String>,
     },
     /// Extents were bound that a TensorFlow Lite model does not leave open.
@@ -304,6 +317,8 @@ pub(super) struct Problem {
     pub(super) by_operands: bool,
     /// Nodes of branches that are the cause, if there are any. They are reported instead of the operator.
     pub(super) nodes: Vec<RefusedNode>,
+    /// Inputs of the model whose values may help. Boxed, so that results stay small.
+    pub(super) inputs: Box<[String]>,
 }
 
 /// A node of a branch that is refused.
@@ -314,6 +329,7 @@ pub(super) struct RefusedNode {
     pub(super) operator: String,
     pub(super) reason: String,
     pub(super) hint: &'static str,
+    pub(super) inputs: Box<[String]>,
 }
 
 /// Maximum number of refusals listed. Chosen beyond any real model. Each entry contains three texts, which a hostile
@@ -332,10 +348,10 @@ impl RefusedNodes {
         if problem.excess.is_some() {
             return Err(problem);
         }
-        let Problem { reason, hint, nodes, .. } = problem;
+        let Problem { reason, hint, nodes, inputs, .. } = problem;
         if nodes.is_empty() {
             let [name, operator, reason] = [name, operator, &reason].map(label);
-            self.0.push(RefusedNode { name, operator, reason, hint });
+            self.0.push(RefusedNode { name, operator, reason, hint, inputs });
         }
         self.0.extend(nodes.into_iter().map(|node| node.within(name)));
         Ok(())
@@ -368,7 +384,14 @@ const EMPTY: &str = "tensors without elements are not supported: convert the mod
 
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self { reason: reason.into(), hint, excess: None, by_operands: false, nodes: Vec::new() }
+        Self {
+            reason: reason.into(),
+            hint,
+            excess: None,
+            by_operands: false,
+            nodes: Vec::new(),
+            inputs: Box::default(),
+        }
     }
 
     /// A problem of nodes in branches, of which there is at least one.
@@ -389,24 +412,29 @@ impl Problem {
         if self.excess.is_some() {
             return self;
         }
-        let Self { reason, hint, nodes, .. } = self;
+        let Self { reason, hint, nodes, inputs, .. } = self;
         Self::of_nodes(match nodes.is_empty() {
-            true => vec![RefusedNode { name: branch.to_owned(), operator: label(operator), reason, hint }],
+            true => vec![RefusedNode { name: branch.to_owned(), operator: label(operator), reason, hint, inputs }],
             false => nodes.into_iter().map(|node| node.within(branch)).collect(),
         })
     }
 
-    /// Joins the problems of two branches, and adds to each the reason for which its branch is needed.
-    pub(super) fn of_branches(problems: Vec<Self>, needed: &str, hint: &'static str) -> Self {
+    /// Joins the problems of two branches. `needed` has the reason for which both are needed, the hint, and the inputs
+    /// that decide. Each problem gets these.
+    pub(super) fn of_branches(problems: Vec<Self>, needed: &Self) -> Self {
+        let Self { reason: needed, hint, inputs, .. } = needed;
         let mut nodes = Vec::new();
         for problem in problems {
             if problem.excess.is_some() {
                 return problem;
             }
-            nodes.extend(problem.nodes.into_iter().map(|node| match node.hint == hint {
+            nodes.extend(problem.nodes.into_iter().map(|node| match node.hint == *hint {
                 // The branch that contains it has a condition that is computed, too.
                 true => node,
-                false => RefusedNode { reason: format!("{}; {needed}", node.reason), hint, ..node },
+                false => {
+                    let reason = format!("{}; {needed}", node.reason);
+                    RefusedNode { reason, hint, inputs: inputs.clone(), ..node }
+                }
             }));
         }
         Self::of_nodes(nodes)
@@ -505,6 +533,11 @@ impl Problem {
     /// Something that depends on values known only during a run.
     pub(super) fn dynamic(reason: impl Into<String>) -> Self {
         Self::new(reason, "convert the model with fixed shapes")
+    }
+
+    /// Names inputs of the model whose values may help.
+    pub(super) fn decided_by(self, inputs: Vec<String>) -> Self {
+        Self { inputs: inputs.into(), ..self }
     }
 
     /// Something that this version does not support.

@@ -36,7 +36,7 @@ pub use matrix::{Operator, operators, supported};
 pub use metadata::ModelMetadata;
 pub use meter::{Excess, Resource};
 pub use onnx::Array;
-pub use options::{FakeQuant, ImportOptions, parse_constant, parse_dim, parse_fake_quant};
+pub use options::{BoundDim, FakeQuant, ImportOptions, parse_constant, parse_dim, parse_fake_quant};
 pub use outline::{
     Format, GraphOutline, NodeOutline, NodesToRead, OpenExtent, Outline, PartReader, Refusal, TensorOutline, Verdict,
 };
@@ -259,7 +259,11 @@ impl OutlineSource {
         let (owner, path) = (Owner::clone(&self.owner), self.path.as_deref());
         match format((*owner).as_ref(), path)? {
             Format::TfLite => {
-                no_constants(&self.options)?;
+                no_bounds(&self.options)?;
+                if !self.options.constants.is_empty() {
+                    let names = self.options.constants.keys().cloned().collect();
+                    return Err(ImportError::NoConstantInputs { names });
+                }
                 tflite::outline(owner, &self.options)
             }
             Format::Onnx => onnx::outline(owner, path, &self.options, image),
@@ -276,18 +280,18 @@ fn read(
 ) -> Result<Graph, ImportError> {
     match format((*owner).as_ref(), path)? {
         Format::TfLite => {
-            no_constants(options)?;
+            no_bounds(options)?;
             tflite::read(owner, options)
         }
         Format::Onnx => onnx::read(owner, path, options, beside),
     }
 }
 
-/// Refuses bound inputs, for a format whose inputs cannot become constants.
-fn no_constants(options: &ImportOptions) -> Result<(), ImportError> {
-    match options.constants.is_empty() {
+/// Refuses bounds of extents, for a format whose inputs have one extent each.
+fn no_bounds(options: &ImportOptions) -> Result<(), ImportError> {
+    match options.bounds.is_empty() {
         true => Ok(()),
-        false => Err(ImportError::NoConstantInputs { names: options.constants.keys().cloned().collect() }),
+        false => Err(ImportError::NoBounds { names: options.bounds.keys().cloned().collect() }),
     }
 }
 

@@ -22,10 +22,27 @@ pub struct ImportOptions {
     /// Values for extents that the file leaves open, by name. `INPUT:AXIS` names an extent without a name, and the
     /// axes of an input without a stated shape.
     pub dims: BTreeMap<String, usize>,
+    /// Most that extents can be which an ONNX file leaves open, by the same names as [`dims`](Self::dims). A run may give
+    /// inputs any extent up to that, without another plan. Outputs that have the extent are cut to it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use texpool::import::{ImportOptions, from_bytes_with};
+    ///
+    /// // An ONNX file of `y = Relu(x)` that leaves the extent `n` of `x` open.
+    /// let file = *b"\x08\x08:2\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x10\n\x01x\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01n\
+    ///     b\x10\n\x01y\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01nB\x02\x10\x11";
+    /// let bounds = [("n".to_owned(), 300)].into();
+    /// let graph = from_bytes_with(Arc::new(file), &ImportOptions { bounds, ..ImportOptions::default() })?;
+    /// assert_eq!(graph.tensors[graph.inputs[0]].dims, [300]);
+    /// assert_eq!((graph.bounded_inputs[0].axis, graph.bounded[0].axis), (0, 0));
+    /// # Ok::<(), texpool::import::ImportError>(())
+    /// ```
+    pub bounds: BTreeMap<String, usize>,
     /// Graph inputs to turn into constants, by name. They are converted to the type and extents of the file, and a
     /// single number is repeated.
     pub constants: BTreeMap<String, Array>,
-    /// Selects whether values that the file stores in 8 bits are rounded to the representable ones.
+    /// Selects whether values that the file stores in 8 or 16 bits are rounded to the representable ones.
     pub fake_quant: FakeQuant,
 }
 
@@ -54,16 +71,71 @@ pub enum FakeQuant {
     Off,
 }
 
-/// Parses a name and the extent to bind to it: `NAME=VALUE`.
-pub fn parse_dim(text: &str) -> Result<(String, usize), String> {
-    let such = "write NAME=VALUE, such as batch=1";
+/// A number that is bound to an extent.
+///
+/// ```
+/// use texpool::import::{BoundDim, ImportOptions};
+///
+/// let mut options = ImportOptions::default();
+/// assert!(options.bind("boxes", BoundDim::AtMost(300)));
+/// assert!(!options.bind("boxes", BoundDim::Is(5)), "it has one already");
+/// assert_eq!(options.bounds["boxes"], 300);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BoundDim {
+    /// The extent is this number ([`ImportOptions::dims`]).
+    Is(usize),
+    /// The extent is any number up to this one, which each run gives ([`ImportOptions::bounds`]).
+    AtMost(usize),
+}
+
+impl std::fmt::Display for BoundDim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Is(extent) => write!(f, "={extent}"),
+            Self::AtMost(bound) => write!(f, "<={bound}"),
+        }
+    }
+}
+
+impl ImportOptions {
+    /// Binds an extent by its name. Returns false, and changes nothing, if the name is bound already.
+    pub fn bind(&mut self, name: &str, to: BoundDim) -> bool {
+        if self.dims.contains_key(name) || self.bounds.contains_key(name) {
+            return false;
+        }
+        match to {
+            BoundDim::Is(extent) => self.dims.insert(name.to_owned(), extent),
+            BoundDim::AtMost(bound) => self.bounds.insert(name.to_owned(), bound),
+        };
+        true
+    }
+
+    /// Returns whether any extent is bound.
+    pub(super) fn binds_extents(&self) -> bool {
+        !self.dims.is_empty() || !self.bounds.is_empty()
+    }
+
+    /// Returns the extents that are bound, with the most that each can be.
+    pub(super) fn most(&self) -> BTreeMap<String, usize> {
+        self.dims.iter().chain(&self.bounds).map(|(name, &extent)| (name.clone(), extent)).collect()
+    }
+}
+
+/// Parses a name and the extent to bind to it: `NAME=VALUE` or `NAME<=VALUE`.
+pub fn parse_dim(text: &str) -> Result<(String, BoundDim), String> {
+    let such = "write NAME=VALUE, such as batch=1, or NAME<=VALUE for any extent up to a number";
     // Splits at the last `=`: a name may contain one, an extent cannot.
-    let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
-    match extent.parse() {
+    let (name, number) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
+    let (name, is_bound) = name.strip_suffix('<').map_or((name, false), |name| (name, true));
+    match number.parse() {
         _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
         Ok(0) => Err(format!("`0` is no extent that is supported: tensors have elements; {such}")),
-        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
-        _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
+        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => {
+            Ok((name.to_owned(), if is_bound { BoundDim::AtMost(extent) } else { BoundDim::Is(extent) }))
+        }
+        _ => Err(format!("`{number}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Checks the validity of a graph, so that the layers above need not check it again.
 
 use super::{
-    Act, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization, Shape, Tensor, TensorId, infer,
+    Act, BoundedInput, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization, Shape, Tensor,
+    TensorId, infer,
 };
 
 /// Checks a whole graph: ids, sizes, order, one producer per tensor, and every shape against inference.
@@ -64,7 +65,42 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
         }
     }
     variables(graph)?;
+    bounded_inputs(graph)?;
     bounded(graph)
+}
+
+/// Checks the inputs that may have fewer places: the tensors of their extents follow the caller's inputs.
+fn bounded_inputs(graph: &Graph) -> Result<(), CheckError> {
+    let (caller, extents) = (graph.caller_inputs().len(), graph.extent_inputs());
+    for (position, bounded) in graph.bounded_inputs.iter().enumerate() {
+        let tensor = graph.inputs.get(bounded.input).map(|&id| &graph.tensors[id]);
+        let name = tensor.map_or_else(|| format!("input {}", bounded.input), |tensor| tensor.name.clone());
+        let refuse = |what| Err(CheckError::Input { tensor: name.clone(), what });
+        let count = graph.inputs.get(bounded.count).map(|&id| graph.shape(id).checked_len());
+        if bounded.input >= caller || tensor.is_none_or(|tensor| bounded.axis >= tensor.dims.len()) {
+            return refuse("bounded along no axis of an input of the caller");
+        }
+        if !extents.contains(&bounded.count) || count != Some(Some(1)) {
+            return refuse("bounded by something other than one number behind the caller's inputs");
+        }
+        let is_other = |other: &BoundedInput| other.count == bounded.count;
+        let bound = |of: &BoundedInput| graph.tensors[graph.inputs[of.input]].dims.get(of.axis).copied();
+        let before = &graph.bounded_inputs[..position];
+        if before.iter().any(|other| other.input == bounded.input) {
+            return refuse("bounded twice");
+        }
+        if before.iter().find(|other| is_other(other)).is_some_and(|other| bound(other) != bound(bounded)) {
+            return refuse("bounded otherwise than another input with the same extent");
+        }
+    }
+    let is_count = |input: usize| graph.bounded_inputs.iter().any(|bounded| bounded.count == input);
+    match extents.into_iter().find(|&input| !is_count(input)) {
+        Some(input) => {
+            let tensor = graph.tensors[graph.inputs[input]].name.clone();
+            Err(CheckError::Input { tensor, what: "neither the caller's nor the extent of another" })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks the outputs whose extent is found in a run: the tensors of their extents follow the caller's outputs.

@@ -24,7 +24,7 @@ mod subtensor;
 mod variable;
 
 pub use blocks::{BlockSize, Blocks, LayerKind};
-pub use bounded::BoundedOutput;
+pub use bounded::{BoundedInput, BoundedOutput, ExtentError, PaddedInput};
 pub use builder::GraphBuilder;
 pub use check::check;
 pub use constant::{Bytes, Constant, QuantParams, Reals, exceeds_half};
@@ -172,11 +172,14 @@ pub struct Graph {
     pub tensors: IdVec<TensorId, Tensor>,
     /// Every node, each after those that produce its inputs.
     pub nodes: IdVec<NodeId, Node>,
-    /// Tensors that are given: by the caller, and after those the values of the variables before a run.
+    /// Tensors that are given: by the caller, after those the extents of bounded inputs, and last the values of the
+    /// variables before a run.
     pub inputs: Vec<TensorId>,
     /// Tensors that are wanted: by the caller, after those the extents of bounded outputs, and last the values of the
     /// variables after a run.
     pub outputs: Vec<TensorId>,
+    /// Inputs of the caller that may have fewer places along an axis than their tensors.
+    pub bounded_inputs: Vec<BoundedInput>,
     /// Outputs of the caller whose extent along an axis is found in a run.
     pub bounded: Vec<BoundedOutput>,
     /// Values that are kept from run to run, in the order of their inputs and outputs.
@@ -193,7 +196,9 @@ impl Graph {
 
     /// Tensors that the caller provides.
     pub fn caller_inputs(&self) -> &[TensorId] {
-        &self.inputs[..self.inputs.len().saturating_sub(self.variables.len())]
+        let others = self.inputs.len().saturating_sub(self.variables.len());
+        let first_count = self.bounded_inputs.iter().map(|bounded| bounded.count).min();
+        &self.inputs[..first_count.unwrap_or(others).min(others)]
     }
 
     /// Tensors that the caller reads.

@@ -11,6 +11,7 @@ import numpy
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview
 Objective: TypeAlias = Literal["fastest", "balanced", "smallest"]
 Tiling: TypeAlias = Literal["rows", "whole"]
+Stripes: TypeAlias = int | str | Mapping[str, int]
 Order: TypeAlias = Literal["file", "memory"]
 Blocks: TypeAlias = Literal[
     "auto", "software", "nvidia", "amd", "intel", "adreno", "mali", "powervr", "apple", "unknown"
@@ -95,6 +96,12 @@ def _word_text(name: str, word: Any) -> str:
     return word
 
 
+def _stripes_text(name: str, stripes: Any) -> str:
+    if isinstance(stripes, Mapping):
+        return ",".join(f"{tensor}={checked_size(f'{name}[{tensor!r}]', number)}" for tensor, number in stripes.items())
+    return stripes if isinstance(stripes, str) else str(checked_size(name, stripes))
+
+
 def _seconds_text(name: str, seconds: Any) -> str:
     checked = checked_seconds(name, seconds)
     assert checked is not None
@@ -127,6 +134,7 @@ _TEXTS: dict[str, Callable[[str, Any], str]] = {
     "budget": _size_text,
     "objective": _word_text,
     "tiling": _word_text,
+    "stripes": _stripes_text,
     "order": _word_text,
     "stream": _word_text,
     "weight_tile": _size_text,
@@ -143,6 +151,15 @@ _TEXTS: dict[str, Callable[[str, Any], str]] = {
 }
 
 
+def _dim_text(dim: str, extent: int | str) -> str:
+    """A number, or the most that an extent can be: `"<=300"`."""
+    if isinstance(extent, str):
+        if not extent.startswith("<="):
+            raise TypeError(f"dims[{dim!r}] must be a number or '<=NUMBER', not {extent!r}")
+        return f"{dim}{extent}"
+    return f"{dim}={checked_size(f'dims[{dim!r}]', extent)}"
+
+
 def option_pairs(arguments: Mapping[str, Any]) -> list[Pair]:
     """Arguments of a session by name and text, but for those that are `None`; the native module says what they mean."""
     pairs = []
@@ -150,7 +167,7 @@ def option_pairs(arguments: Mapping[str, Any]) -> list[Pair]:
         if value is None:
             continue
         if name == "dims":
-            pairs += [("dim", f"{dim}={checked_size(f'dims[{dim!r}]', extent)}") for dim, extent in value.items()]
+            pairs += [("dim", _dim_text(dim, extent)) for dim, extent in value.items()]
         elif name == "constants":
             pairs += [("constant", f"{input}={_numbers_text(input, numbers)}") for input, numbers in value.items()]
         else:

@@ -21,6 +21,7 @@ from ._options import (
     Size,
     Source,
     Stream,
+    Stripes,
     Tiling,
     Weights,
     checked_plan,
@@ -132,6 +133,10 @@ class InferenceSession:
         or "balanced", up to the point where saving another percent of memory costs more than a percent of time.
     tiling
         "rows" (the default) lets operators run in stripes of rows to save memory; "whole" keeps every tensor whole.
+    stripes
+        Numbers of stripes of rows instead of a search: one for every operator, or a mapping from the names of tensors to the
+        numbers of the operators that compute them, with all others whole. The results have the same bits. Not together
+        with a budget.
     order
         Order of the operators: the "file"'s (the default), or "memory", the one with the smallest pool of whole tensors
         that is found. The results have the same bits.
@@ -168,6 +173,7 @@ class InferenceSession:
         `UserWarning`, and the first run of another batch plans for it with the same options. The last four plans are
         kept; with a budget only the last one used holds device memory. With `plan`, only its batch runs. Shapes, memory
         and plan of the session are those of the batch of 1. If other extents are open, the error names all of them.
+        `{"length": "<=300"}` plans an `.onnx` file for every length from 1 to 300: each run has that of its arrays.
     constants
         Inputs to turn into constants, by name: `{"sr": 16000}`. They are no longer inputs of the session. A single number
         is repeated. Only for `.onnx` files.
@@ -196,6 +202,7 @@ class InferenceSession:
         budget: Size | None = None,
         objective: Objective | None = None,
         tiling: Tiling | None = None,
+        stripes: Stripes | None = None,
         order: Order | None = None,
         stream: Stream | None = None,
         weight_tile: Size | None = None,
@@ -208,7 +215,7 @@ class InferenceSession:
         progress: ProgressCallback | None = None,
         deadline: float | None = None,
         timeout: float | None = None,
-        dims: Mapping[str, int] | None = None,
+        dims: Mapping[str, int | str] | None = None,
         constants: Mapping[str, object] | None = None,
         rules: str | Sequence[str] | None = None,
         blocks: Blocks | None = None,
@@ -221,6 +228,7 @@ class InferenceSession:
             "budget": budget,
             "objective": objective,
             "tiling": tiling,
+            "stripes": stripes,
             "order": order,
             "stream": stream,
             "weight_tile": weight_tile,
@@ -425,7 +433,7 @@ def pareto_front(
     strategy: str | None = None,
     progress: ProgressCallback | None = None,
     deadline: float | None = None,
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     constants: Mapping[str, object] | None = None,
     rules: str | Sequence[str] | None = None,
     fake_quant: bool = True,

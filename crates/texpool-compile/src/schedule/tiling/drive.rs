@@ -17,6 +17,16 @@ pub fn order(model: &RowDependencies, cascades: &[Cascade]) -> Vec<Stripe> {
     driver.stripes
 }
 
+/// Returns the end of the stripe that begins at row `done`, if `rows` rows are divided into `stripes` stripes as evenly as
+/// possible: stripe `k` ends at row `rows * (k + 1) / stripes`.
+fn even_stripe_end(done: u32, rows: u32, stripes: u32) -> u32 {
+    let (done, rows) = (u64::from(done), u64::from(rows.max(1)));
+    let stripes = u64::from(stripes).clamp(1, rows);
+    let after = ((done + 1) * stripes).div_ceil(rows);
+    // No more than `rows`, which is 32 bits wide.
+    (rows * after / stripes).min(rows) as u32
+}
+
 /// Produces stripes in order and tracks how many rows of each operator are done. `produce` uses an explicit stack,
 /// because recursion would go as deep as the network, and the depth comes from an untrusted file.
 pub(super) struct Driver<'a> {
@@ -92,7 +102,7 @@ impl<'a> Driver<'a> {
             if control.should_stop() {
                 return;
             }
-            self.produce(cascade, operator, self.done[operator] + self.stripe(cascade, operator));
+            self.produce(cascade, operator, self.stripe_end(cascade, operator, rows));
             let done = self.done[operator];
             if done < rows {
                 open.push(Reverse(Sink { done, rows, operator }));
@@ -106,9 +116,13 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Returns the number of rows in one stripe of an operator.
-    fn stripe(&self, cascade: &Cascade, operator: usize) -> u32 {
-        self.model.operators[operator].rows.div_ceil(cascade.stripes.max(1)).max(1)
+    /// Returns the end of the next stripe of an operator, whose rows below `until` are needed and not all done.
+    fn stripe_end(&self, cascade: &Cascade, operator: usize, until: u32) -> u32 {
+        let (done, rows) = (self.done[operator], self.model.operators[operator].rows);
+        match cascade.even {
+            true => even_stripe_end(done, rows, cascade.stripes),
+            false => until.min(done.saturating_add(rows.div_ceil(cascade.stripes.max(1)).max(1))),
+        }
     }
 
     /// Computes the rows of `operator` below `until`, after the rows of other operators that they need.
@@ -122,7 +136,7 @@ impl<'a> Driver<'a> {
                 demands.pop();
                 continue;
             }
-            let rows = self.done[operator]..until.min(self.done[operator] + self.stripe(cascade, operator));
+            let rows = self.done[operator]..self.stripe_end(cascade, operator, until);
             match self.missing(cascade, next, &rows) {
                 Some((producer, end)) => demands.push(Demand::new(producer, end)),
                 None => {

@@ -34,12 +34,15 @@ pub struct Cascade {
     /// Scale factor for the size of weight tiles set in [`Streaming`](super::Streaming). It applies to operators that
     /// run as one stripe and upload their weights tile by tile.
     pub tile_scale: u32,
+    /// True if the operators have exactly these numbers of stripes, whose rows differ by one at most. Otherwise a stripe
+    /// also ends where the rows that another operator needs end.
+    pub even: bool,
 }
 
 impl Cascade {
     /// Creates a cascade of `operators` in `stripes` stripes, with weight tiles of the normal size.
     pub const fn new(operators: Range<usize>, stripes: u32) -> Self {
-        Self { operators, stripes, tile_scale: 1 }
+        Self { operators, stripes, tile_scale: 1, even: false }
     }
 }
 

@@ -77,6 +77,30 @@ pub(in crate::import) fn selected_parts<T>(
 
 /// Returns the names of the given tensors that a tensor is computed from, for a message.
 pub(in crate::import) fn source_names(graph: &Graph, meter: &mut Meter, tensor: TensorId) -> Result<String, Excess> {
+    let sources = sources(graph, meter, tensor)?;
+    let mut names: Vec<String> = sources.iter().map(|&id| format!("`{}`", graph.tensors[id].name)).collect();
+    if let Some(more @ 1..) = names.len().checked_sub(MAX_SOURCES) {
+        names.truncate(MAX_SOURCES);
+        names.push(format!("{more} more"));
+    }
+    Ok(names.join(", "))
+}
+
+/// Returns the names of the inputs that a tensor is computed from, if a caller can bind all of them: each is a single
+/// number or truth value.
+pub(in crate::import) fn deciding_inputs(
+    graph: &Graph,
+    meter: &mut Meter,
+    tensor: TensorId,
+) -> Result<Vec<String>, Excess> {
+    let sources = sources(graph, meter, tensor)?;
+    let is_single = |id: &TensorId| graph.inputs.contains(id) && graph.shape(*id).len() == 1;
+    let are_few = sources.len() <= MAX_SOURCES && sources.iter().all(is_single);
+    Ok(sources.iter().filter(|_| are_few).map(|&id| graph.tensors[id].name.clone()).collect())
+}
+
+/// Returns the given tensors that a tensor is computed from.
+fn sources(graph: &Graph, meter: &mut Meter, tensor: TensorId) -> Result<Vec<TensorId>, Excess> {
     meter.work(graph.nodes.len() + graph.tensors.len())?;
     let mut needed = IdVec::from_elem(false, &graph.tensors);
     let mut is_given = IdVec::from_elem(true, &graph.tensors);
@@ -87,12 +111,6 @@ pub(in crate::import) fn source_names(graph: &Graph, meter: &mut Meter, tensor: 
             node.inputs.iter().for_each(|&id| needed[id] = true);
         }
     }
-    let tensors = graph.tensors.iter().zip(needed.iter().zip(is_given.iter()));
-    let sources = tensors.filter(|(tensor, (needed, is_given))| **needed && **is_given && tensor.constant.is_none());
-    let mut names: Vec<String> = sources.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
-    if let Some(more @ 1..) = names.len().checked_sub(MAX_SOURCES) {
-        names.truncate(MAX_SOURCES);
-        names.push(format!("{more} more"));
-    }
-    Ok(names.join(", "))
+    let is_source = |&id: &TensorId| needed[id] && is_given[id] && graph.tensors[id].constant.is_none();
+    Ok(graph.tensors.ids().filter(is_source).collect())
 }

@@ -82,7 +82,7 @@ impl CellWeights<'_> {
     }
 }
 
-/// Fails if the state of a cell does not fit in the memory of a workgroup.
+/// Fails if a cell has more hidden values than its kernel computes.
 pub(in crate::import) fn check_hidden(cell: Cell, hidden: usize) -> Result<(), Problem> {
     let most = cell.most_hidden();
     if hidden <= most {

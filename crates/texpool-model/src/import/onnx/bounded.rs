@@ -1,23 +1,26 @@
-//! Extents that depend on values: which axis of a value has one, and how operators pass it on.
+//! Extents that a run gives or finds: which axes of a value have one, and how operators pass them on.
 //!
 //! A tensor has room for the most that its extent can be. The first places along the axis are those that the file means;
-//! those behind them hold values without a meaning. So an operator may read such a tensor only if each place of its
-//! result depends on one place of the operand. All others are refused here.
+//! those behind them hold values without a meaning. Operators that compute each place of the result from one place of the
+//! operand pass the extent on. Those that mix the places get an operand whose places behind the extent have no effect
+//! (`masks.rs`). All others are refused here.
 
 use super::{
-    array::Array,
+    bounded_axes::{at_most, each, mixed, rank},
+    bounded_shapes, lower,
+    masks::{self, Neutral},
     model::own_domain,
     node_lowering::NodeLowering,
-    value::{BoundedAxis, Computed, Value},
+    op_registry::OnnxOpEntry,
+    passed::Passed,
+    sizes,
+    value::{BoundedAxis, Value},
 };
-use crate::import::{
-    common::axes::{axis, named_axes, permutation},
-    error::Problem,
-};
-use texpool_ops::graph::{Binary, ElementType, Op};
+use crate::import::{common::axes::axis, error::Problem};
+use texpool_ops::graph::{Binary, ReduceKind};
 
 /// Operators that compute each element of the result from the elements of the operands at the same place.
-const BY_ELEMENT: [&str; 62] = [
+const BY_ELEMENT: [&str; 67] = [
     "Abs",
     "Acos",
     "Acosh",
@@ -34,7 +37,9 @@ const BY_ELEMENT: [&str; 62] = [
     "Clip",
     "Cos",
     "Cosh",
+    "DequantizeLinear",
     "Div",
+    "Dropout",
     "Elu",
     "Equal",
     "Erf",
@@ -63,6 +68,7 @@ const BY_ELEMENT: [&str; 62] = [
     "Or",
     "PRelu",
     "Pow",
+    "QuantizeLinear",
     "Reciprocal",
     "Relu",
     "Round",
@@ -79,166 +85,368 @@ const BY_ELEMENT: [&str; 62] = [
     "Sum",
     "Tan",
     "Tanh",
+    "ThresholdedRelu",
     "Where",
+    "Xor",
 ];
 
-/// Returns the axis of a node's results whose extent is found in a run. `None` if its operands have none.
-pub(super) fn of_results(ctx: &mut NodeLowering<'_>) -> Result<Option<BoundedAxis>, Problem> {
-    let Some(first) = ctx.bounds.iter().flatten().next().cloned() else { return Ok(None) };
-    let node = ctx.node;
-    let own = if own_domain(&node.domain).is_empty() { node.op.as_str() } else { "" };
-    let passed = match own {
-        own if BY_ELEMENT.contains(&own) => by_element(ctx),
-        "Concat" => concat(ctx)?,
-        _ if ctx.bounds.iter().flatten().count() > 1 => None,
-        "Gather" => gather(ctx)?,
-        "GatherND" => ctx.bounds.get(1).cloned().flatten().filter(|bounded| {
-            ctx.size("batch_dims", 0).is_ok_and(|batch| batch == 0) && bounded.axis + 1 < rank(ctx, 1)
-        }),
-        "MatMul" | "Gemm" => product(ctx)?,
-        // All others read rows of their first operand.
-        _ if ctx.bounds.first().is_none_or(Option::is_none) => None,
-        "Transpose" => transpose(ctx, &first)?,
-        "Unsqueeze" => unsqueeze(ctx, &first)?,
-        "Squeeze" => squeeze(ctx, &first)?,
-        "Reshape" => reshape(ctx, &first)?,
-        "Slice" => return slice(ctx, &first).and_then(|passed| passed.map(Some).ok_or_else(|| mixed(&first))),
-        "Split" | "Softmax" | "LogSoftmax" => other_axis(ctx, &first)?,
-        _ => None,
-    };
-    passed.map(Some).ok_or_else(|| mixed(&first))
+/// Adapts the results of a node that was lowered, and adds the axis whose extent it finds.
+pub(super) fn finish(passed: &mut Passed, ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    if let Some(found) = ctx.bound.take() {
+        passed.bounds = vec![vec![found]];
+    }
+    if let Some(of_body) = ctx.of_bodies.pop() {
+        *passed = of_body;
+    }
+    if let (Some(factor), Some(Some(result))) = (passed.factor.take(), ctx.results.first().cloned()) {
+        let elem = result.element_type();
+        let scaled = lower::two(ctx, Binary::Mul, &result, &factor, elem)?;
+        ctx.give(0, Value::Computed(scaled));
+    }
+    // A known value of the bound's extent becomes a tensor, since its extent is that of a run.
+    for position in 0..ctx.results.len() {
+        if let Some(Value::Known(array)) = ctx.results[position].clone()
+            && !passed.bounds_of(position).is_empty()
+        {
+            let computed = ctx.compute(&Value::Known(array))?;
+            ctx.results[position] = Some(Value::Computed(computed));
+        }
+    }
+    Ok(())
 }
 
-fn mixed(bounded: &BoundedAxis) -> Problem {
-    let (axis, bound) = (bounded.axis, bounded.bound);
+/// Returns the extents of a node's results that a run gives or finds. Masks operands whose places the node mixes.
+pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Result<Passed, Problem> {
+    let has_sizes = ctx.sizes.iter().any(|sizes| !sizes.is_empty());
+    if !has_sizes && ctx.bounds.iter().all(Vec::is_empty) {
+        return Ok(Passed::default());
+    }
+    let node = ctx.node;
+    let own = if own_domain(&node.domain).is_empty() { node.op.as_str() } else { "" };
+    if has_sizes {
+        if let Some(passed) = made_of_sizes(ctx, own)? {
+            return Ok(passed);
+        }
+        // The number of elements of a list of extents is the same in each run.
+        if matches!(own, "Shape" | "Size") && ctx.bounds.iter().all(Vec::is_empty) {
+            return Ok(Passed::default());
+        }
+        if let Some(sizes) = sizes::of_results(ctx, entry, own)? {
+            return Ok(Passed { sizes, ..Passed::default() });
+        }
+        sizes::to_tensors(ctx)?;
+    }
+    let Some(first) = ctx.bounds.iter().flatten().next().cloned() else { return Ok(Passed::default()) };
+    if own == "Shape" {
+        let sizes = vec![sizes::of_shape(ctx, &ctx.bounds[0])?];
+        return Ok(Passed { sizes, ..Passed::default() });
+    }
+    of_bounds(ctx, own)?.ok_or_else(|| mixed(&first))
+}
+
+/// Returns the axes of a result whose extents an operand states. `None` if the operator takes no such operand.
+fn made_of_sizes(ctx: &NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
+    let is_given = |position: usize| ctx.sizes.get(position).is_some_and(|sizes| !sizes.is_empty());
+    let bounds = match own {
+        "Reshape" if is_given(1) => bounded_shapes::reshape(ctx)?,
+        "Expand" if is_given(1) => bounded_shapes::expand(ctx)?,
+        "Slice" if is_given(2) => bounded_shapes::sliced_to_sizes(ctx)?,
+        "ConstantOfShape" => Some(bounded_shapes::filled(ctx)),
+        "Range" if is_given(1) => bounded_shapes::range(ctx),
+        "Resize" if is_given(3) => bounded_shapes::resize(ctx),
+        _ => return Ok(None),
+    };
+    match bounds {
+        Some(bounds) if !is_given(0) || own == "ConstantOfShape" => Ok(Some(Passed::on(bounds))),
+        _ => {
+            let sizes = ctx.sizes.iter().flatten().flatten().next();
+            Err(stated(sizes.map_or(0, |size| size.bound)))
+        }
+    }
+}
+
+fn stated(bound: usize) -> Problem {
     let reason = format!(
-        "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; it would read the \
-         places behind it"
+        "the extents that it is told depend on one that is found in a run, and is at most {bound}; its result would not \
+         keep that as an axis of its own"
     );
     Problem::new(reason, "cut the graph in front of it, and compute the rest on the results")
 }
 
-fn rank(ctx: &NodeLowering<'_>, position: usize) -> usize {
-    ctx.optional(position).map_or(0, |value| value.dims().len())
-}
-
-/// Operands broadcast from the last axis. Those without a bound must repeat along the axis, so that each of their places
-/// belongs to all of the others.
-fn by_element(ctx: &NodeLowering<'_>) -> Option<BoundedAxis> {
-    let values: Vec<(Value, Option<BoundedAxis>)> = ctx
-        .operands
-        .iter()
-        .zip(&ctx.bounds)
-        .filter_map(|(value, bounded)| Some((value.clone()?, bounded.clone())))
-        .collect();
-    let rank = values.iter().map(|(value, _)| value.dims().len()).max()?;
-    let mut aligned = values.iter().filter_map(|(value, bounded)| {
-        bounded.as_ref().map(|bounded| bounded.on(rank - value.dims().len() + bounded.axis))
-    });
-    let first = aligned.next()?;
-    let repeats = |(value, bounded): &(Value, Option<BoundedAxis>)| {
-        let own = (first.axis + value.dims().len()).checked_sub(rank);
-        bounded.is_some() || own.is_none_or(|axis| value.dims()[axis] == 1)
+/// Returns the extents that a node with such operands passes on. `None` if it would read places behind them.
+fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
+    let bounds = match own {
+        own if BY_ELEMENT.contains(&own) => by_element(ctx),
+        "Concat" => concat(ctx)?,
+        "MatMul" => product(ctx, [false; 2])?,
+        "Gemm" => gemm(ctx)?,
+        "LSTM" | "GRU" | "RNN" => return recurrent(ctx),
+        _ if ctx.bounds.iter().filter(|bounds| !bounds.is_empty()).count() > 1 => None,
+        "Gather" => gather(ctx)?,
+        "GatherND" => gather_nd(ctx),
+        // All others read rows of their first operand.
+        _ if ctx.bounds.first().is_none_or(Vec::is_empty) => None,
+        "Reshape" => bounded_shapes::reshape(ctx)?,
+        "Expand" => bounded_shapes::expand(ctx)?,
+        "Flatten" => bounded_shapes::flatten(ctx)?,
+        "ReduceMean" => return mean(ctx),
+        own if own.starts_with("Reduce") => reduction(ctx, own)?,
+        "ArgMax" | "ArgMin" => index(ctx, own)?,
+        "Softmax" | "LogSoftmax" => softmax(ctx)?,
+        "TopK" => top_k(ctx)?,
+        "CumSum" => cum_sum(ctx)?,
+        _ => each(ctx, own)?,
     };
-    (aligned.all(|other| other.is_like(&first)) && values.iter().all(repeats)).then_some(first)
+    Ok(bounds.map(Passed::on))
 }
 
-/// Tensors are joined along another axis, and all have the same extent.
-fn concat(ctx: &NodeLowering<'_>) -> Result<Option<BoundedAxis>, Problem> {
-    let all: Option<Vec<BoundedAxis>> = ctx.bounds.iter().cloned().collect();
-    let Some([first, others @ ..]) = all.as_deref() else { return Ok(None) };
-    let along = ctx.axis(rank(ctx, 0), 1)?;
-    Ok((along != first.axis && others.iter().all(|other| other.is_like(first))).then(|| first.clone()))
-}
-
-/// Indices replace the axis that they look up along.
-fn gather(ctx: &NodeLowering<'_>) -> Result<Option<BoundedAxis>, Problem> {
-    let along = ctx.axis(rank(ctx, 0), 0)?;
-    Ok(match (&ctx.bounds[0], ctx.bounds.get(1)) {
-        (Some(bounded), _) if bounded.axis < along => Some(bounded.clone()),
-        (Some(bounded), _) if bounded.axis > along => Some(bounded.on(bounded.axis - 1 + rank(ctx, 1))),
-        (None, Some(Some(bounded))) => Some(bounded.on(along + bounded.axis)),
-        _ => None,
-    })
-}
-
-/// Rows of the first operand are multiplied one by one, if the second has no batches.
-fn product(ctx: &NodeLowering<'_>) -> Result<Option<BoundedAxis>, Problem> {
-    let Some(Some(bounded)) = ctx.bounds.first() else { return Ok(None) };
-    let (rank_a, rank_b) = (rank(ctx, 0), rank(ctx, 1));
-    let addend = ctx.optional(2).is_none_or(|addend| addend.dims().len() < 2 || addend.dims()[0] == 1);
-    let plain = !ctx.flag("transA", false)? && addend;
-    Ok((bounded.axis + 2 == rank_a && rank_b <= 2 && plain).then(|| bounded.clone()))
-}
-
-fn transpose(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
-    let rank = rank(ctx, 0);
-    let perm = match ctx.ints("perm") {
-        Some(perm) => permutation(&perm, rank)?,
-        None => (0..rank).rev().collect(),
-    };
-    Ok(perm.iter().position(|&from| from == bounded.axis).map(|to| bounded.on(to)))
-}
-
-fn unsqueeze(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
-    let named = ctx.list("axes", 1)?.unwrap_or_default();
-    let rank = rank(ctx, 0) + named.len();
-    let added = named_axes(&named, rank)?;
-    Ok((0..rank).filter(|axis| !added.contains(axis)).nth(bounded.axis).map(|to| bounded.on(to)))
-}
-
-/// Only named axes are dropped, since others may be ones in a run.
-fn squeeze(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
-    let Some(named) = ctx.list("axes", 1)? else { return Ok(None) };
-    let rank = rank(ctx, 0);
-    let dropped = named_axes(&named, rank)?;
-    Ok((0..rank).filter(|axis| !dropped.contains(axis)).position(|axis| axis == bounded.axis).map(|to| bounded.on(to)))
-}
-
-/// The axis stays as it is, with as many elements before it, and the file states no number for it.
-fn reshape(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
-    let stated = ctx.integers(1, "new extents")?;
-    let dims = ctx.operand(0)?.dims().to_vec();
-    let open = stated.iter().position(|&extent| extent == -1);
-    let kept = stated.get(bounded.axis).is_some_and(|&extent| extent == 0) && !ctx.flag("allowzero", false)?;
-    let Some(to) = open.or(kept.then_some(bounded.axis)) else { return Ok(None) };
-    let extent = |place: usize| match stated[place] {
-        0 => dims.get(place).copied().unwrap_or(0),
-        stated => usize::try_from(stated).unwrap_or(0),
-    };
-    let before = |extents: &[usize]| extents.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
-    let new: Vec<usize> = (0..to).map(extent).collect();
-    let rest: Vec<usize> = (to + 1..stated.len()).map(extent).collect();
-    let same = before(&new) == before(&dims[..bounded.axis]) && before(&rest) == before(&dims[bounded.axis + 1..]);
-    Ok(same.then(|| bounded.on(to)))
-}
-
-/// A range of the axis begins at its first place, so that the result has as many places as the range, or as there are.
-fn slice(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
-    let starts = ctx.list("starts", 1)?.unwrap_or_default();
-    let ends = ctx.list("ends", 2)?.unwrap_or_default();
-    let named = ctx.list("axes", 3)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
-    let steps = if ctx.optional(4).is_some() { ctx.integers(4, "steps")? } else { vec![1; starts.len()] };
-    let named = named_axes(&named, rank(ctx, 0))?;
-    let Some(place) = named.iter().position(|&axis| axis == bounded.axis) else { return Ok(Some(bounded.clone())) };
-    match (starts.get(place), ends.get(place), steps.get(place)) {
-        (Some(0), Some(&end), Some(1)) if end >= bounded.bound as i64 => Ok(Some(bounded.clone())),
-        (Some(0), Some(&end @ 1..), Some(1)) => {
-            let shape = bounded.count.layout.shape();
-            let most = ctx.lowering.constant(&Array::of_ints(vec![1], ElementType::I64, vec![end]), shape)?;
-            let tensor = ctx.emit(Op::Binary(Binary::Minimum), &[bounded.count.tensor, most], shape)?;
-            let count = Computed { tensor, ..bounded.count.clone() };
-            Ok(Some(BoundedAxis { count, bound: end as usize, ..bounded.clone() }))
+/// Returns whether operands that broadcast to `rank` axes agree on the extent of one of them: all that do not repeat along
+/// it have the same, and none of them has a number. `None` if they do not agree.
+fn agreed(operands: &[(Vec<usize>, Vec<BoundedAxis>)], rank: usize, axis: usize) -> Option<Option<BoundedAxis>> {
+    let mut common: Option<BoundedAxis> = None;
+    let mut has_number = false;
+    for (dims, bounds) in operands {
+        let Some(own) = (axis + dims.len()).checked_sub(rank) else { continue };
+        match bounds.iter().find(|bounded| bounded.axis == own).map(|bounded| bounded.on(axis)) {
+            Some(bounded) if common.as_ref().is_some_and(|common| !common.is_like(&bounded)) => return None,
+            Some(bounded) => common = Some(bounded),
+            None => has_number |= dims[own] != 1,
         }
-        _ => Ok(None),
     }
+    (common.is_none() || !has_number).then_some(common)
 }
 
-/// The operator computes along another axis.
-fn other_axis(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
+/// Returns the extents of the operands, and those of them that a run gives or finds.
+fn operands(ctx: &NodeLowering<'_>) -> Vec<(Vec<usize>, Vec<BoundedAxis>)> {
+    let one =
+        |(value, bounds): (&Option<Value>, &Vec<BoundedAxis>)| Some((value.as_ref()?.dims().to_vec(), bounds.clone()));
+    ctx.operands.iter().zip(&ctx.bounds).filter_map(one).collect()
+}
+
+/// Operands broadcast from the last axis.
+fn by_element(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
+    let operands = operands(ctx);
+    let rank = operands.iter().map(|(dims, _)| dims.len()).max()?;
+    let agreed: Option<Vec<_>> = (0..rank).map(|axis| agreed(&operands, rank, axis)).collect();
+    Some(agreed?.into_iter().flatten().collect())
+}
+
+/// Tensors are joined along another axis, and all have the same extents along the others.
+fn concat(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let operands = operands(ctx);
+    let Some((_, first)) = operands.first() else { return Ok(None) };
+    let along = ctx.axis(rank(ctx, 0), 1)?;
+    let is_alike = |(_, bounds): &(Vec<usize>, Vec<BoundedAxis>)| {
+        bounds.len() == first.len() && bounds.iter().zip(first).all(|(a, b)| a.is_like(b) && a.axis != along)
+    };
+    Ok(operands.iter().all(is_alike).then(|| first.clone()))
+}
+
+/// Indices replace the axis that they look up along. The first place of an axis that has at least one can be looked up.
+fn gather(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let along = ctx.axis(rank(ctx, 0), 0)?;
+    let indices = ctx.optional(1);
+    let is_first =
+        indices.as_ref().and_then(Value::known).is_some_and(|array| array.to_f32().iter().all(|&i| i == 0.0));
+    let shift = rank(ctx, 1);
+    let mut passed = Vec::new();
+    for bounded in &ctx.bounds[0] {
+        match bounded.axis {
+            axis if axis < along => passed.push(bounded.clone()),
+            axis if axis > along => passed.push(bounded.on(axis - 1 + shift)),
+            _ if is_first && bounded.size.least > 0 => {}
+            _ => return Ok(None),
+        }
+    }
+    passed.extend(ctx.bounds.get(1).into_iter().flatten().map(|bounded| bounded.on(along + bounded.axis)));
+    Ok(Some(passed))
+}
+
+fn gather_nd(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
+    let indices = ctx.bounds.get(1)?;
+    let is_row = |bounded: &BoundedAxis| bounded.axis + 1 < rank(ctx, 1);
+    let is_plain = ctx.bounds[0].is_empty() && ctx.size("batch_dims", 0).is_ok_and(|batch| batch == 0);
+    (is_plain && indices.iter().all(is_row)).then(|| indices.clone())
+}
+
+/// Rows and columns of a product are computed one by one. Sums over such an extent read zeros behind it.
+fn product(ctx: &mut NodeLowering<'_>, transposed: [bool; 2]) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let ranks = [rank(ctx, 0), rank(ctx, 1)];
+    let mut summed: [Option<BoundedAxis>; 2] = [None, None];
+    let mut outer: Vec<(Vec<usize>, Vec<BoundedAxis>)> = Vec::new();
+    let batches = ranks.iter().max().copied().unwrap_or(2).max(2) - 2;
+    let mut passed = Vec::new();
+    for (side, &rank) in ranks.iter().enumerate() {
+        let dims = ctx.operand(side)?.dims().to_vec();
+        let mut own = Vec::new();
+        for bounded in &ctx.bounds[side] {
+            let is_matrix = rank >= 2 && bounded.axis + 2 >= rank;
+            let last = bounded.axis + 1 == rank;
+            // The summed axis of the first matrix is the last one, that of the second the last but one.
+            let is_summed = rank == 1 || (is_matrix && (last != transposed[side]) == (side == 0));
+            if is_summed {
+                summed[side] = Some(bounded.clone());
+            } else if is_matrix {
+                let has_rows = usize::from(side == 1 && ranks[0] >= 2);
+                passed.push(bounded.on(batches + has_rows));
+            } else {
+                own.push(bounded.clone());
+            }
+        }
+        outer.push((dims[..rank.saturating_sub(2)].to_vec(), own));
+    }
+    for axis in 0..batches {
+        match agreed(&outer, batches, axis) {
+            Some(common) => passed.extend(common),
+            None => return Ok(None),
+        }
+    }
+    match summed {
+        [None, None] => {}
+        [Some(a), Some(b)] if a.size.is_like(&b.size) => {
+            masks::mask(ctx, 0, &[a], Neutral::Zero)?;
+            masks::mask(ctx, 1, &[b], Neutral::Zero)?;
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(passed))
+}
+
+/// The addend has the extents of the product, or repeats along them.
+fn gemm(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let transposed = [ctx.flag("transA", false)?, ctx.flag("transB", false)?];
+    let Some(passed) = product(ctx, transposed)? else { return Ok(None) };
+    let Some(addend) = ctx.optional(2) else { return Ok(Some(passed)) };
+    let bounds = ctx.bounds.get(2).cloned().unwrap_or_default();
+    let own = |bounded: &BoundedAxis| (bounded.axis + addend.dims().len()).checked_sub(2);
+    let fits = |bounded: &BoundedAxis| match own(bounded) {
+        Some(axis) => match bounds.iter().find(|own| own.axis == axis) {
+            Some(own) => own.size.is_like(&bounded.size),
+            None => addend.dims()[axis] == 1,
+        },
+        None => true,
+    };
+    let is_passed = |own: &BoundedAxis| passed.iter().any(|to| to.axis == own.axis + 2 - addend.dims().len());
+    Ok((passed.iter().all(fits) && bounds.iter().all(is_passed)).then_some(passed))
+}
+
+/// Sequences of a batch are computed one by one.
+fn recurrent(ctx: &NodeLowering<'_>) -> Result<Option<Passed>, Problem> {
+    let by_step = ctx.int("layout")?.unwrap_or(0) == 0 && ctx.optional(4).is_none();
+    let states = ctx.bounds.iter().enumerate().filter(|(position, _)| matches!(position, 0 | 5 | 6));
+    let batches: Option<Vec<BoundedAxis>> = states
+        .filter(|(position, _)| ctx.optional(*position).is_some())
+        .map(|(_, bounds)| match &bounds[..] {
+            [bounded] if bounded.axis == 1 => Some(bounded.clone()),
+            _ => None,
+        })
+        .collect();
+    let others =
+        ctx.bounds.iter().enumerate().any(|(position, bounds)| matches!(position, 1..=4 | 7) && !bounds.is_empty());
+    let Some([first, more @ ..]) = batches.as_deref() else { return Ok(None) };
+    let is_alike = by_step && !others && more.iter().all(|other| other.is_like(first));
+    // All states of a sequence have an axis for directions before batches.
+    Ok(is_alike.then(|| Passed { bounds: vec![vec![first.on(2)], vec![first.on(1)]], ..Passed::default() }))
+}
+
+/// Returns the bounded axes that a reduction sums up, and those of its result.
+fn reduced(ctx: &NodeLowering<'_>) -> Result<[Vec<BoundedAxis>; 2], Problem> {
+    let Some(over) = ctx.reduced_axes(rank(ctx, 0))? else { return Ok([vec![], ctx.bounds[0].clone()]) };
+    let keep = ctx.flag("keepdims", true)?;
+    let (summed, kept): (Vec<_>, Vec<_>) =
+        ctx.bounds[0].iter().cloned().partition(|bounded| over.contains(&bounded.axis));
+    let before = |axis: usize| if keep { 0 } else { over.iter().filter(|&&other| other < axis).count() };
+    Ok([summed, kept.iter().map(|bounded| bounded.on(bounded.axis - before(bounded.axis))).collect()])
+}
+
+fn reduction(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let kind = match own {
+        "ReduceSum" => ReduceKind::Sum,
+        "ReduceSumSquare" => ReduceKind::SumSquare,
+        "ReduceL1" => ReduceKind::L1,
+        "ReduceL2" => ReduceKind::L2,
+        "ReduceLogSum" => ReduceKind::LogSum,
+        "ReduceLogSumExp" => ReduceKind::LogSumExp,
+        "ReduceProd" => ReduceKind::Prod,
+        "ReduceMax" => ReduceKind::Max,
+        "ReduceMin" => ReduceKind::Min,
+        _ => return Ok(None),
+    };
+    let [summed, kept] = reduced(ctx)?;
+    // Without any places, the result would be the least or greatest integer of its type.
+    let is_extreme = matches!(kind, ReduceKind::Max | ReduceKind::Min) && ctx.operand(0)?.element_type().is_integer();
+    if is_extreme && summed.iter().any(|bounded| bounded.size.least == 0) {
+        return Ok(None);
+    }
+    masks::mask(ctx, 0, &summed, Neutral::of(kind))?;
+    Ok(Some(kept))
+}
+
+/// A mean over as many places as the bound is scaled to the extent.
+fn mean(ctx: &mut NodeLowering<'_>) -> Result<Option<Passed>, Problem> {
+    let [summed, kept] = reduced(ctx)?;
+    // A mean of integers is truncated, so that it cannot be scaled.
+    if !summed.is_empty() && !ctx.operand(0)?.element_type().is_float() {
+        return Ok(None);
+    }
+    masks::mask(ctx, 0, &summed, Neutral::Zero)?;
+    let factor = masks::share(ctx, &summed)?;
+    Ok(Some(Passed { factor, ..Passed::on(kept) }))
+}
+
+/// The first of equal values wins, so that none behind the extent does.
+fn index(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let along = ctx.axis(rank(ctx, 0), 0)?;
+    let (keep, last) = (ctx.flag("keepdims", true)?, ctx.flag("select_last_index", false)?);
+    let (found, others): (Vec<_>, Vec<_>) = ctx.bounds[0].iter().cloned().partition(|bounded| bounded.axis == along);
+    if found.iter().any(|bounded| last || bounded.size.least == 0) {
+        return Ok(None);
+    }
+    let neutral = if own == "ArgMax" { Neutral::Least } else { Neutral::Greatest };
+    masks::mask(ctx, 0, &found, neutral)?;
+    let to = |bounded: &BoundedAxis| bounded.on(bounded.axis - usize::from(!keep && bounded.axis > along));
+    Ok(Some(others.iter().map(to).collect()))
+}
+
+fn softmax(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let bounds = ctx.bounds[0].clone();
+    let rank = rank(ctx, 0);
+    let is_old = ctx.opset < 13;
+    let along = axis(ctx.int("axis")?.unwrap_or(if is_old { 1 } else { -1 }), rank)?;
     // Softmax flattened the axes from the named one on before operator set 13.
-    let default = if ctx.node.op == "Split" { 0 } else { -1 };
-    let along = axis(ctx.int("axis")?.unwrap_or(default), rank(ctx, 0))?;
-    let is_plain = ctx.node.op == "Split" || ctx.opset >= 13;
-    Ok((is_plain && along != bounded.axis).then(|| bounded.clone()))
+    let in_line = |bounded: &&BoundedAxis| if is_old { bounded.axis >= along } else { bounded.axis == along };
+    let line: Vec<BoundedAxis> = bounds.iter().filter(in_line).cloned().collect();
+    masks::mask(ctx, 0, &line, Neutral::Least)?;
+    Ok(Some(bounds))
+}
+
+/// The result has as many places as the operand, but at most the number that the node states.
+fn top_k(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let along = ctx.axis(rank(ctx, 0), -1)?;
+    let most = match ctx.optional(1) {
+        Some(_) => usize::try_from(ctx.integer(1, "number")?).unwrap_or(0),
+        None => ctx.size("k", 0)?,
+    };
+    let neutral = if ctx.flag("largest", true)? { Neutral::Least } else { Neutral::Greatest };
+    let mut passed = Vec::new();
+    for bounded in &ctx.bounds[0].clone() {
+        if bounded.axis != along {
+            passed.push(bounded.clone());
+            continue;
+        }
+        masks::mask(ctx, 0, std::slice::from_ref(bounded), neutral)?;
+        passed.extend(at_most(ctx, bounded, most)?);
+    }
+    Ok(Some(passed))
+}
+
+/// Sums that run forwards reach no place behind the extent before those in front of it.
+fn cum_sum(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let bounds = ctx.bounds[0].clone();
+    let along = axis(ctx.integer(1, "axis")?, rank(ctx, 0))?;
+    if ctx.flag("reverse", false)? {
+        let along: Vec<BoundedAxis> = bounds.iter().filter(|bounded| bounded.axis == along).cloned().collect();
+        masks::mask(ctx, 0, &along, Neutral::Zero)?;
+    }
+    Ok(Some(bounds))
 }

@@ -12,17 +12,30 @@ use super::{
 use crate::import::error::{ImportError, Problem, UnresolvedDim};
 use texpool_ops::graph::MAX_ELEMENTS;
 
-/// Resolves the extents of inputs from the file and from `--dim`.
+/// Resolves the extents of inputs from the file and from the caller's options.
 #[derive(Debug)]
 pub(super) struct Binding<'o> {
     bound: &'o BTreeMap<String, usize>,
+    /// Most that extents can be which a run gives.
+    most: &'o BTreeMap<String, usize>,
     used: BTreeSet<&'o str>,
     unbound: Vec<UnresolvedDim>,
+    pub(super) bounded: Vec<BoundedInputAxis<'o>>,
+}
+
+/// An axis of an input whose extent a run gives.
+#[derive(Clone, Debug)]
+pub(super) struct BoundedInputAxis<'o> {
+    pub(super) input: String,
+    pub(super) axis: usize,
+    /// Name of the extent. Axes that have the same name have the same extent in each run.
+    pub(super) name: &'o str,
+    pub(super) bound: usize,
 }
 
 impl<'o> Binding<'o> {
-    pub(super) fn new(bound: &'o BTreeMap<String, usize>) -> Self {
-        Self { bound, used: BTreeSet::new(), unbound: Vec::new() }
+    pub(super) fn new(bound: &'o BTreeMap<String, usize>, most: &'o BTreeMap<String, usize>) -> Self {
+        Self { bound, most, used: BTreeSet::new(), unbound: Vec::new(), bounded: Vec::new() }
     }
 
     /// Returns the extents of an input. Open ones count as 1 and are listed.
@@ -51,7 +64,7 @@ impl<'o> Binding<'o> {
                 Err(ImportError::CannotBind { name: name.to_owned(), asked: extent, why })
             };
             let extent = match (fixed, binding) {
-                (Some(fixed), Some(binding)) if fixed != binding.1 => {
+                (Some(fixed), Some(binding)) if fixed != binding.1 || self.most.contains_key(binding.0) => {
                     return cannot(binding, format!("the file states {fixed} for"));
                 }
                 (None, Some(binding)) if binding.1 == 0 => {
@@ -71,6 +84,9 @@ impl<'o> Binding<'o> {
                 let reason = format!("axis {axis} has the extent {extent}: at most {MAX_ELEMENTS} are supported");
                 return Err(Problem::limit(reason).of_graph_io("input", &port.name));
             }
+            if let Some((name, bound)) = binding.filter(|(name, _)| self.most.contains_key(*name)) {
+                self.bounded.push(BoundedInputAxis { input: port.name.clone(), axis, name, bound });
+            }
             dims.push(extent);
         }
         Ok(dims)
@@ -80,7 +96,11 @@ impl<'o> Binding<'o> {
     pub(super) fn agrees(&self, port: &GraphIo, dims: &[usize]) -> bool {
         let IoType::Tensor(_, Some(extents)) = &port.kind else { return true };
         let agrees = |(axis, (stated, &extent)): (usize, (&Extent, &usize))| {
-            let bound = |name: &str| self.bound.get(name).is_none_or(|&bound| bound == extent);
+            // A constant cannot have an extent that differs between runs.
+            let bound = |name: &str| match self.bound.get(name) {
+                Some(&bound) => bound == extent,
+                None => !self.most.contains_key(name),
+            };
             bound(&place(port, axis))
                 && match stated {
                     Extent::Known(known) => *known <= 0 || usize::try_from(*known) == Ok(extent),
@@ -93,7 +113,8 @@ impl<'o> Binding<'o> {
 
     /// Returns open extents for an input of unknown rank. The rank follows from the positions that are bound.
     fn unranked(&self, port: &GraphIo) -> Result<Vec<Extent>, ImportError> {
-        let axes = (0..=MAX_RANK).take_while(|&axis| self.bound.contains_key(&place(port, axis))).count();
+        let is_bound = |name: &String| self.bound.contains_key(name) || self.most.contains_key(name);
+        let axes = (0..=MAX_RANK).take_while(|&axis| is_bound(&place(port, axis))).count();
         if axes == 0 {
             return Err(ImportError::UnstatedShape { input: port.name.clone() });
         }
@@ -101,7 +122,7 @@ impl<'o> Binding<'o> {
     }
 
     fn find(&mut self, name: &str) -> Option<(&'o str, usize)> {
-        let (name, &extent) = self.bound.get_key_value(name)?;
+        let (name, &extent) = self.bound.get_key_value(name).or_else(|| self.most.get_key_value(name))?;
         self.used.insert(name);
         Some((name, extent))
     }
@@ -111,7 +132,8 @@ impl<'o> Binding<'o> {
         if !self.unbound.is_empty() {
             return Err(ImportError::UnresolvedDim(self.unbound));
         }
-        let unused: Vec<String> = self.bound.keys().filter(|k| !self.used.contains(k.as_str())).cloned().collect();
+        let names = self.bound.keys().chain(self.most.keys());
+        let unused: Vec<String> = names.filter(|k| !self.used.contains(k.as_str())).cloned().collect();
         if unused.is_empty() { Ok(()) } else { Err(ImportError::NoSuchDim { names: unused }) }
     }
 }

@@ -4,22 +4,26 @@ use std::collections::HashSet;
 
 use super::{
     array::{Array, count},
-    dims::Binding,
+    dims::{Binding, BoundedInputAxis},
     element_type::element_type,
     graph_lowering::GraphLowering,
     layout::AtomLayout,
     model::{Graph, GraphIo, IoType},
     names::Names,
     preferred_input_layout::PreferredLayouts,
+    sizes,
     tensor::ValueSource,
-    value::{BoundedAxis, Computed, Value},
+    value::{BoundedAxis, Computed, Size, Value},
 };
 use crate::import::{
     ImportOptions,
     error::{ImportError, Problem},
     label::label,
 };
-use texpool_ops::graph::{BoundedOutput, ElementType, LayoutPermutation, Op, TensorId};
+use texpool_ops::graph::{BoundedInput, BoundedOutput, ElementType, LayoutPermutation, Op, Shape, TensorId};
+
+/// Greatest extent that 32-bit floats hold with all smaller ones.
+const MOST_PLACES: usize = 1 << f32::MANTISSA_DIGITS;
 
 fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportError {
     move |problem| problem.of_graph_io(role, &port.name)
@@ -27,7 +31,7 @@ fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportErro
 
 /// Adapts a problem if the caller bound extents, because those may be the cause.
 fn of_bound(problem: Problem, options: &ImportOptions) -> Problem {
-    if options.dims.is_empty() { problem } else { problem.with_bound_extents() }
+    if options.binds_extents() { problem.with_bound_extents() } else { problem }
 }
 
 /// Fails if values are bound to inputs that do not exist.
@@ -43,9 +47,10 @@ pub(super) fn inputs<'m>(
     options: &ImportOptions,
     lowering: &mut GraphLowering,
     names: &mut Names<'m>,
+    values: &mut ValueSource,
 ) -> Result<(), ImportError> {
     bindable(file, options)?;
-    let mut binding = Binding::new(&options.dims);
+    let mut binding = Binding::new(&options.dims, &options.bounds);
     let mut open = Vec::new();
     for port in &file.inputs {
         // Checked before the file's own value, which is only a default that the caller may replace.
@@ -53,19 +58,66 @@ pub(super) fn inputs<'m>(
             let array = as_stated(array, port, &mut binding, lowering)?;
             names.define(&port.name, Value::Known(array));
         } else if !names.is_initializer(&port.name) {
-            let elem = elem(port).map_err(refused("input", port))?;
+            let elem = elem_of_input(port, values).map_err(refused("input", port))?;
             open.push((port, elem, binding.dims(port)?));
         }
     }
     // Before any tensor is created, so that all open extents are listed together.
+    let bounded = std::mem::take(&mut binding.bounded);
     binding.finish()?;
     let mut preferred = PreferredLayouts::new(&file.nodes);
+    let inputs: Vec<&str> = open.iter().map(|(port, ..)| port.name.as_str()).collect();
     for (port, elem, dims) in open {
         let tensor = input(&port.name, elem, dims, &mut preferred, lowering, names)
             .map_err(|problem| of_bound(problem, options))
             .map_err(refused("input", port))?;
         lowering.meter.state(lowering.graph.shape(tensor).len());
         lowering.graph.inputs.push(tensor);
+    }
+    extents(&bounded, &inputs, lowering, names)
+}
+
+/// Adds an input for each extent that a run gives, and records the axes that have it.
+fn extents(
+    bounded: &[BoundedInputAxis<'_>],
+    inputs: &[&str],
+    lowering: &mut GraphLowering,
+    names: &mut Names<'_>,
+) -> Result<(), ImportError> {
+    let refused = |input: &str, problem: Problem| problem.of_graph_io("input", input);
+    let mut added: Vec<(&str, usize)> = Vec::new();
+    for (position, BoundedInputAxis { input, axis, name, bound }) in bounded.iter().enumerate() {
+        if bounded[..position].iter().any(|other| other.input == *input) {
+            let reason = "two of its extents are to be given by each run, and only one can be";
+            return Err(refused(input, Problem::new(reason, "bind the other one to a number")));
+        }
+        if *bound > MOST_PLACES {
+            let reason =
+                format!("its extent `{name}` is at most {bound}, and runs of at most {MOST_PLACES} are supported");
+            return Err(refused(input, Problem::limit(reason)));
+        }
+        let count = match added.iter().find(|(other, _)| other == name) {
+            Some(&(_, count)) => count,
+            None => {
+                let count = lowering.graph.inputs.len();
+                let tensor = lowering.input(&format!("extent {name}"), Shape::new(1, 1, 1, 1));
+                let tensor = tensor.map_err(|problem| refused(input, problem))?;
+                lowering.graph.tensors[tensor].element_type = ElementType::I64;
+                lowering.graph.inputs.push(tensor);
+                added.push((*name, count));
+                count
+            }
+        };
+        let Some(index) = inputs.iter().position(|other| other == input) else { continue };
+        lowering.graph.bounded_inputs.push(BoundedInput { input: index, axis: *axis, count });
+        let count = Computed {
+            tensor: lowering.graph.inputs[count],
+            dims: vec![1],
+            layout: AtomLayout::natural(&[1]),
+            elem: ElementType::I64,
+        };
+        let size = Size { count, least: 1, bound: *bound };
+        names.bind(input, BoundedAxis { axis: *axis, size });
     }
     Ok(())
 }
@@ -86,7 +138,12 @@ pub(super) fn as_stated(
     if binding.agrees(port, typed.dims()) {
         return Ok(typed);
     }
+    let before = binding.bounded.len();
     let dims = binding.dims(port)?;
+    if let Some(bounded) = binding.bounded.get(before) {
+        let reason = format!("a constant is bound to it, and each run gives its extent `{}`", bounded.name);
+        return Err(refused(Problem::new(reason, "bind the extent to a number")));
+    }
     let elements = count(&dims).map_err(&refused)?;
     match typed.len() {
         1 => {
@@ -129,6 +186,14 @@ pub(super) fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
     }
 }
 
+/// The element type of an input. 64-bit floats become 32-bit ones where that is allowed.
+fn elem_of_input(port: &GraphIo, values: &mut ValueSource) -> Result<ElementType, Problem> {
+    match port.kind {
+        IoType::Tensor(kind, _) => values.element_type(kind),
+        _ => elem(port),
+    }
+}
+
 /// Records the caller's view of an input or output: extents, order and element type as in the file.
 fn stated(lowering: &mut GraphLowering, tensor: TensorId, view: &Computed, elem: ElementType) {
     let tensor = &mut lowering.graph.tensors[tensor];
@@ -154,8 +219,14 @@ pub(super) fn outputs(
     let mut io_tensors: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
     let mut bounds = Vec::new();
     for (index, port) in file.outputs.iter().enumerate() {
-        if let Some(bound) = names.bound(&port.name) {
-            bounds.push((index, bound.clone()));
+        match names.bounds(&port.name) {
+            [] => {}
+            [bound] => bounds.push((index, bound.clone())),
+            [..] => {
+                let reason = "two of its extents are given or found in a run, and only one can be";
+                let problem = Problem::new(reason, "bind one of them to a number, or cut the graph in front of it");
+                return Err(refused("output", port)(problem));
+            }
         }
         let tensor = output(port, lowering, names, values, &io_tensors)
             .map_err(|problem| of_bound(problem, options))
@@ -170,17 +241,17 @@ pub(super) fn outputs(
 fn counts(bounds: &[(usize, BoundedAxis)], lowering: &mut GraphLowering) -> Result<(), ImportError> {
     let mut added: Vec<(TensorId, usize)> = Vec::new();
     for (output, bound) in bounds {
-        let known = added.iter().find(|(tensor, _)| *tensor == bound.count.tensor);
+        let known = added.iter().find(|(tensor, _)| *tensor == bound.size.count.tensor);
         let count = match known {
             Some(&(_, count)) => count,
             None => {
-                let shape = lowering.graph.shape(bound.count.tensor);
+                let shape = lowering.graph.shape(bound.size.count.tensor);
                 // A copy, because the extent may be an output itself.
-                let copied = lowering.emit(Op::Reshape, &[bound.count.tensor], shape);
+                let copied = lowering.emit(Op::Reshape, &[bound.size.count.tensor], shape);
                 let tensor = copied.map_err(|problem| problem.of_graph_io("output", "extent"))?;
                 let count = lowering.graph.outputs.len();
                 lowering.graph.outputs.push(tensor);
-                added.push((bound.count.tensor, count));
+                added.push((bound.size.count.tensor, count));
                 count
             }
         };
@@ -197,6 +268,7 @@ fn output(
     io_tensors: &HashSet<TensorId>,
 ) -> Result<TensorId, Problem> {
     let value = names.output(&port.name, values, &mut lowering.meter)?;
+    let value = sizes::as_tensor(value, names.sizes(&port.name))?;
     lowering.begin(lowering.op_index, &port.name);
     if value.len() == 0 {
         return Err(Problem::empty(format!("it has no elements: its extents are {:?}", value.dims())));

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::import::{
     FakeQuant,
-    common::graph::{NODE_BYTES, inferred, push_node, push_tensor, source_names, stem},
+    common::graph::{NODE_BYTES, deciding_inputs, inferred, push_node, push_tensor, source_names, stem},
     error::Problem,
     label::label,
     meter::Meter,
@@ -34,6 +34,8 @@ pub(super) struct GraphLowering {
     brought: HashMap<(TensorId, AtomLayout, AtomPlaces), TensorId>,
     /// Values that were repeated to larger extents, by the tensor of the result.
     repeated: HashMap<TensorId, Repeated>,
+    /// Places before an extent that a run gives or finds, by the extent, its bound, and the number of axes behind.
+    pub(super) masks: HashMap<(TensorId, usize, usize), Computed>,
     /// What the iterations of a loop share; `None` outside loops.
     shared: Option<Shared>,
 }
@@ -64,9 +66,9 @@ impl GraphLowering {
     pub(super) fn new(meter: Meter) -> Self {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
-        let (brought, repeated) = (HashMap::new(), HashMap::new());
+        let (brought, repeated, masks) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (label, path) = (String::new(), String::new());
-        Self { graph, op_index: 0, label, path, meter, fake_quant, brought, repeated, shared: None }
+        Self { graph, op_index: 0, label, path, meter, fake_quant, brought, repeated, masks, shared: None }
     }
 
     /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.
@@ -286,6 +288,11 @@ impl GraphLowering {
     /// Returns the names of the given tensors that a tensor is computed from, for a message.
     pub(super) fn source_names(&mut self, tensor: TensorId) -> Result<String, Problem> {
         Ok(source_names(&self.graph, &mut self.meter, tensor)?)
+    }
+
+    /// Returns the names of the inputs that a tensor is computed from, if a caller can bind all of them to a number.
+    pub(super) fn deciding_inputs(&mut self, tensor: TensorId) -> Result<Vec<String>, Problem> {
+        Ok(deciding_inputs(&self.graph, &mut self.meter, tensor)?)
     }
 
     /// Adds a transpose.

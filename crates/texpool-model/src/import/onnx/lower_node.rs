@@ -9,11 +9,12 @@ use super::{
     integers,
     model::{Graph, GraphIo, Node},
     names::{Names, Operand},
-    node_lowering::{Bodies, NodeLowering},
+    node_lowering::{Bodies, BodyResults, NodeLowering},
     op_registry::{Fold, OnnxOpEntry},
     opset6,
+    passed::Passed,
     tensor::ValueSource,
-    value::{BoundedAxis, Value},
+    value::{BoundedAxis, Sizes, Value},
 };
 use crate::import::{
     error::{Problem, RefusedNodes},
@@ -42,10 +43,13 @@ pub(super) fn lower_node<'m>(
     let attributes = place.attributes(node)?;
     let read: Vec<bool> = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let before = lowering.graph.tensors.len();
-    let bounds: Vec<Option<BoundedAxis>> = node.inputs.iter().map(|name| names.bound(name).cloned()).collect();
+    let bounds: Vec<Vec<BoundedAxis>> = node.inputs.iter().map(|name| names.bounds(name).to_vec()).collect();
+    let sizes: Vec<Sizes> = node.inputs.iter().map(|name| names.sizes(name).to_vec()).collect();
     let entry = match operator {
         Operator::Entry(entry) => entry,
-        Operator::Function(_) if bounds.iter().any(Option::is_some) => {
+        Operator::Function(_)
+            if bounds.iter().any(|bounds| !bounds.is_empty()) || sizes.iter().any(|s| !s.is_empty()) =>
+        {
             return Err(Problem::unsupported("it is a function of an operand whose extent is found in a run"));
         }
         Operator::Function(definition) => {
@@ -55,7 +59,9 @@ pub(super) fn lower_node<'m>(
             return names.state(node, results, before, lowering);
         }
     };
-    if let Some(name) = names.bounded_in_bodies(node) {
+    if node.op != "If"
+        && let Some(name) = names.bounded_in_bodies(node)
+    {
         return Err(Problem::unsupported(format!("its body reads `{name}`, whose extent is found in a run")));
     }
     let result = node.outputs.iter().find(|name| !name.is_empty());
@@ -64,8 +70,6 @@ pub(super) fn lower_node<'m>(
         let arrays = operands.iter().flatten().filter_map(Value::known);
         arrays.into_iter().try_for_each(|array| array.widen(&mut lowering.meter))?;
     }
-    // A node without operands is also foldable: constants are such nodes.
-    let are_constant = operands.iter().flatten().all(|value| value.known().is_some());
     let opset = place.version(&node.domain);
     let results = vec![None; node.outputs.len()];
     let first = lowering.graph.nodes.len();
@@ -77,7 +81,9 @@ pub(super) fn lower_node<'m>(
         opset,
         operands,
         bounds,
+        sizes,
         bound: None,
+        of_bodies: Vec::new(),
         is_nested: place.is_nested(),
         results,
         read,
@@ -85,17 +91,20 @@ pub(super) fn lower_node<'m>(
         bodies,
         is_open: false,
     };
-    let passed = bounded::of_results(&mut ctx)?;
+    let mut passed = bounded::of_results(&mut ctx, entry)?;
+    // A node without operands is also foldable: constants are such nodes.
+    let are_constant = ctx.operands.iter().flatten().all(|value| value.known().is_some());
     let fold = entry.fold.filter(|_| are_constant);
     let charged = apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
     if ctx.is_open {
         return Ok(());
     }
+    bounded::finish(&mut passed, &mut ctx)?;
     // Quantised integers represent reals, so they are not marked.
     if entry.support.types != Types::Quantised {
         integers::mark(&mut ctx, first)?;
     }
-    let (results, bound) = (std::mem::take(&mut ctx.results), passed.or(ctx.bound.take()));
+    let results = std::mem::take(&mut ctx.results);
     drop(ctx);
     let result_bytes = freed(&results);
     if fold.is_some() && lowering.graph.tensors.len() == before {
@@ -105,7 +114,7 @@ pub(super) fn lower_node<'m>(
         lowering.meter.memory(result_bytes)?;
     }
     names.state(node, results, before, lowering)?;
-    bound.map_or(Ok(()), |bound| names.set_bound(node, &bound))
+    names.set_bounds(node, passed)
 }
 
 /// Returns the memory of known results that ends with them.
@@ -139,7 +148,7 @@ impl Bodies for Scope<'_, '_> {
         operands: &[Value],
         lowering: &mut GraphLowering,
         values: &mut ValueSource,
-    ) -> Result<Vec<Option<Value>>, Problem> {
+    ) -> Result<(BodyResults, Passed), Problem> {
         let place = self.place.within()?;
         let names = Names::of_body(body, operands, self.names, values, &mut lowering.meter)?;
         lower_body(place, body, names, lowering, values)
@@ -160,18 +169,20 @@ fn lower_call(
     let outer = lowering.enter(node.called()[0]);
     let results = lower_body(call.place(), body, names, lowering, values);
     lowering.path = outer;
-    results.map_err(|problem| problem.of_branch(&call.function().operator(), &node.operator()))
+    results
+        .map(|(results, _)| results)
+        .map_err(|problem| problem.of_branch(&call.function().operator(), &node.operator()))
 }
 
-/// Adds the graph nodes of a body or function, and returns its results. A result is `None` if it depends on a node that
-/// was refused, or if nothing reads it.
+/// Adds the graph nodes of a body or function, and returns its results, and those of their extents that a run gives or
+/// finds. A result is `None` if it depends on a node that was refused, or if nothing reads it.
 fn lower_body<'b>(
     place: Place<'_>,
     body: &'b Graph,
     mut names: Names<'b>,
     lowering: &mut GraphLowering,
     values: &mut ValueSource,
-) -> Result<Vec<Option<Value>>, Problem> {
+) -> Result<(BodyResults, Passed), Problem> {
     let mut refused = RefusedNodes::default();
     for node in &body.nodes {
         let outcome = lower_node(place, node, lowering, &mut names, values);
@@ -185,6 +196,8 @@ fn lower_body<'b>(
     }
     refused.finish()?;
     let mut results = Vec::with_capacity(body.outputs.len());
+    let extents = |GraphIo { name, .. }: &GraphIo| (names.bounds(name).to_vec(), names.sizes(name).to_vec());
+    let passed = Passed::of_body(body.outputs.iter().map(extents).collect());
     for GraphIo { name, .. } in &body.outputs {
         let operand = match names.is_read(name) {
             true => names.operand(name, values, &mut lowering.meter),
@@ -197,5 +210,5 @@ fn lower_body<'b>(
     names.end(&mut lowering.meter);
     // The node that has the body charges its results.
     lowering.meter.free(freed(&results));
-    Ok(results)
+    Ok((results, passed))
 }

@@ -8,6 +8,8 @@ mod alike;
 mod array;
 mod bodies;
 mod bounded;
+mod bounded_axes;
+mod bounded_shapes;
 mod dims;
 mod element_type;
 mod explained;
@@ -21,6 +23,7 @@ mod layout;
 mod layout_selection;
 mod lower;
 mod lower_node;
+mod masks;
 mod metadata;
 mod model;
 mod names;
@@ -31,7 +34,9 @@ mod op_registry;
 mod opset6;
 mod opsets;
 mod outline;
+mod passed;
 mod preferred_input_layout;
+mod sizes;
 mod stated;
 mod tensor;
 mod value;
@@ -125,7 +130,7 @@ fn read_nodes(
     file.inputs.extend(inputs);
     file.outputs = outputs;
     // The extents of these inputs are known.
-    let options = ImportOptions { dims: BTreeMap::new(), ..options.clone() };
+    let options = ImportOptions { dims: BTreeMap::new(), bounds: BTreeMap::new(), ..options.clone() };
     lower_all(&file, &Definitions::new(&model)?, &options, meter, &mut ValueSource::new(owner, path))
         .map(|(graph, _)| graph)
 }
@@ -151,14 +156,14 @@ fn lower_all<'m>(
     options.constants.values().for_each(|array| lowering.meter.widen(array.bytes()));
     lowering.graph.name = label(&file.name);
     let mut names = Names::new(file, &mut lowering.meter)?;
-    graph_io::inputs(file, options, &mut lowering, &mut names)?;
+    graph_io::inputs(file, options, &mut lowering, &mut names, values)?;
 
     let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
         let outcome = lower_node(definitions.node(index), node, &mut lowering, &mut names, values);
         names.leave(node, &mut lowering.meter);
         let Err(mut problem) = outcome else { continue };
-        if !options.dims.is_empty() {
+        if options.binds_extents() {
             problem = problem.with_bound_extents();
         }
         let [name, result] = node.called();

@@ -7,8 +7,9 @@ use super::{
     bodies,
     graph_lowering::GraphLowering,
     model::{Graph, Node, Tensor},
+    passed::Passed,
     tensor::ValueSource,
-    value::{BoundedAxis, Value},
+    value::{BoundedAxis, Size, Sizes, Value},
 };
 use crate::import::{
     error::{ImportError, Problem},
@@ -96,8 +97,10 @@ pub(super) struct Names<'m> {
     later: HashSet<&'m str>,
     /// Number of later operands and outputs that read a name. Names that nothing reads have no entry.
     readers: HashMap<&'m str, usize>,
-    /// Axes whose extent is found in a run.
-    bounds: HashMap<&'m str, BoundedAxis>,
+    /// Axes whose extents a run gives or finds, without those that have none.
+    bounds: HashMap<&'m str, Vec<BoundedAxis>>,
+    /// Known values that hold such extents.
+    sizes: HashMap<&'m str, Sizes>,
     /// Memory that the tables take, in bytes.
     bytes: usize,
 }
@@ -141,7 +144,15 @@ impl<'m> Names<'m> {
         for name in file.nodes.iter().flat_map(reads).chain(outputs) {
             *readers.entry(name).or_default() += 1;
         }
-        Ok(Self { initializers: &file.initializers, entries, later, readers, bounds: HashMap::new(), bytes })
+        Ok(Self {
+            initializers: &file.initializers,
+            entries,
+            later,
+            readers,
+            bounds: HashMap::new(),
+            sizes: HashMap::new(),
+            bytes,
+        })
     }
 
     /// Collects the names of a body, its operands, and the values that it reads from the enclosing graph. Its own names
@@ -176,6 +187,12 @@ impl<'m> Names<'m> {
                 Err(problem) => Entry::Bad(problem),
             };
             names.entries.insert(name, entry);
+            if let Some(bounds) = outer.bounds.get(name) {
+                names.bounds.insert(name, bounds.clone());
+            }
+            if let Some(sizes) = outer.sizes.get(name) {
+                names.sizes.insert(name, sizes.clone());
+            }
         }
         for (port, value) in body.inputs.iter().zip(operands) {
             names.entries.insert(&port.name, Entry::Captured(value.clone()));
@@ -233,28 +250,50 @@ impl<'m> Names<'m> {
         self.entries.insert(name, Entry::Value(value));
     }
 
-    /// Returns the axis of a name's value whose extent is found in a run.
-    pub(super) fn bound(&self, name: &str) -> Option<&BoundedAxis> {
-        self.bounds.get(name)
+    /// Returns the axes of a name's value whose extents a run gives or finds.
+    pub(super) fn bounds(&self, name: &str) -> &[BoundedAxis] {
+        self.bounds.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the first name that the bodies of a node read whose extent is found in a run.
+    /// Returns the elements of a name's value that are such extents.
+    pub(super) fn sizes(&self, name: &str) -> &[Option<Size>] {
+        self.sizes.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Records the axis of a name's value whose extent a run gives.
+    pub(super) fn bind(&mut self, name: &str, bound: BoundedAxis) {
+        if let Some((&name, _)) = self.entries.get_key_value(name) {
+            self.bounds.insert(name, vec![bound]);
+        }
+    }
+
+    /// Returns the first name that the bodies of a node read whose extents, or elements, a run gives or finds.
     pub(super) fn bounded_in_bodies<'n>(&self, node: &'n Node) -> Option<&'n str> {
         if self.bounds.is_empty() {
             return None;
         }
-        bodies::captured(node).into_iter().filter(|name| self.bounds.contains_key(name)).min()
+        let is_bounded = |name: &&str| self.bounds.contains_key(name) || self.sizes.contains_key(name);
+        bodies::captured(node).into_iter().filter(is_bounded).min()
     }
 
-    /// Records that the extents of a node's results along an axis are found in a run. Fails if a result has no such axis.
-    pub(super) fn set_bound(&mut self, node: &'m Node, bound: &BoundedAxis) -> Result<(), Problem> {
-        for name in node.outputs.iter().filter(|name| !name.is_empty()) {
-            if let Some(facts) = self.facts(name) {
-                if facts.is_known || facts.dims.get(bound.axis) != Some(&bound.bound) {
-                    let reason = format!("the extent of its result `{name}` depends on one that is found in a run");
-                    return Err(Problem::unsupported(reason));
-                }
-                self.bounds.insert(name, bound.clone());
+    /// Records the axes of a node's results whose extents a run gives or finds, and known results that hold such extents.
+    /// Fails if a result has no such axis.
+    pub(super) fn set_bounds(&mut self, node: &'m Node, passed: Passed) -> Result<(), Problem> {
+        for (position, name) in node.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            let Some(facts) = self.facts(name) else { continue };
+            let bounds = passed.bounds_of(position);
+            let is_one = |bound: &BoundedAxis| facts.dims.get(bound.axis) == Some(&bound.size.bound);
+            if !bounds.iter().all(is_one) || (facts.is_known && !bounds.is_empty()) {
+                let reason = format!("the extent of its result `{name}` depends on one that is found in a run");
+                return Err(Problem::unsupported(reason));
+            }
+            if !bounds.is_empty() {
+                self.bounds.insert(name, bounds.to_vec());
+            }
+        }
+        for (name, sizes) in node.outputs.iter().zip(passed.sizes) {
+            if sizes.iter().any(Option::is_some) {
+                self.sizes.insert(name, sizes);
             }
         }
         Ok(())

@@ -29,6 +29,9 @@ use texpool_ops::{
     ops,
 };
 
+/// No extents: an outline has a number for each.
+static NONE: BTreeMap<String, usize> = BTreeMap::new();
+
 /// Value to try for other open axes, for example the number of tokens of a text.
 const LENGTH: usize = 16;
 
@@ -66,8 +69,8 @@ impl<'m> Outliner<'m> {
         Ok(Self {
             file,
             stated,
-            bound: options.dims.clone(),
-            trial_extents: options.dims.clone(),
+            bound: options.most(),
+            trial_extents: options.most(),
             preferred: PreferredLayouts::new(&file.nodes),
             image,
             lowering,
@@ -85,7 +88,7 @@ impl<'m> Outliner<'m> {
         let mut ports: Vec<&'m GraphIo> = Vec::new();
         for port in &file.inputs {
             if let Some(array) = options.constants.get(&port.name) {
-                let mut binding = Binding::new(&self.bound);
+                let mut binding = Binding::new(&self.bound, &NONE);
                 let array = graph_io::as_stated(array, port, &mut binding, &mut self.lowering)?;
                 self.names.define(&port.name, Value::Known(array));
             } else if !self.names.is_initializer(&port.name) {
@@ -317,7 +320,7 @@ fn of_operand(name: &str, problem: Problem) -> Problem {
 
 /// Resolves the extents of inputs.
 fn extents(ports: &[&GraphIo], bound: &BTreeMap<String, usize>) -> Result<Vec<Vec<usize>>, ImportError> {
-    let mut binding = Binding::new(bound);
+    let mut binding = Binding::new(bound, &NONE);
     let dims = ports.iter().map(|port| binding.dims(port)).collect::<Result<Vec<_>, _>>()?;
     binding.finish().map(|()| dims)
 }

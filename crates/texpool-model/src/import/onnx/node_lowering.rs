@@ -7,8 +7,9 @@ use super::{
     graph_lowering::GraphLowering,
     layout::AtomLayout,
     model::{Attribute, Body, Graph, MAX_DEPTH, Node},
+    passed::Passed,
     tensor::ValueSource,
-    value::{BoundedAxis, Computed, Value},
+    value::{BoundedAxis, Computed, Sizes, Value},
 };
 use crate::import::{
     common::axes::{axis, sorted_axes},
@@ -17,17 +18,20 @@ use crate::import::{
 };
 use texpool_ops::graph::{ElementType, Op, Shape, TensorId};
 
+/// Results of a body. One is `None` if it depends on a node that was refused.
+pub(super) type BodyResults = Vec<Option<Value>>;
+
 /// Lowers bodies of a node.
 pub(super) trait Bodies: fmt::Debug {
-    /// Adds the graph nodes of a body that is given these operands, and returns its results. A result is `None` if it
-    /// depends on a node that was refused.
+    /// Adds the graph nodes of a body that is given these operands, and returns its results, and those of their extents
+    /// that a run gives or finds.
     fn lower(
         &mut self,
         body: &Graph,
         operands: &[Value],
         lowering: &mut GraphLowering,
         values: &mut ValueSource,
-    ) -> Result<Vec<Option<Value>>, Problem>;
+    ) -> Result<(BodyResults, Passed), Problem>;
 }
 
 /// A node that is being lowered.
@@ -40,10 +44,14 @@ pub(in crate::import) struct NodeLowering<'c> {
     /// Version of the operator set for the node's domain.
     pub(super) opset: i64,
     pub(super) operands: Vec<Option<Value>>,
-    /// Axes of the operands whose extent is found in a run.
-    pub(super) bounds: Vec<Option<BoundedAxis>>,
+    /// Axes of the operands whose extents a run gives or finds.
+    pub(super) bounds: Vec<Vec<BoundedAxis>>,
+    /// Elements of known operands that are such extents.
+    pub(super) sizes: Vec<Sizes>,
     /// Axis of the results whose extent is found in a run.
     pub(super) bound: Option<BoundedAxis>,
+    /// Extents of the results of the node's bodies that a run gives or finds, for each body with some.
+    pub(super) of_bodies: Vec<Passed>,
     /// True if the node is in a body or function.
     pub(super) is_nested: bool,
     pub(super) results: Vec<Option<Value>>,
@@ -226,7 +234,12 @@ impl<'c> NodeLowering<'c> {
                 let label = self.lowering.label.clone();
                 let results = self.bodies.lower(graph, operands, self.lowering, self.values);
                 self.lowering.label = label;
-                results
+                results.map(|(results, passed)| {
+                    if !passed.is_empty() {
+                        self.of_bodies.push(passed);
+                    }
+                    results
+                })
             }
             [_] => Err(Problem::new(
                 format!("it is nested more than {MAX_DEPTH} deep"),

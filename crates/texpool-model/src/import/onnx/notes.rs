@@ -5,7 +5,7 @@
 pub(super) struct Notes {
     /// Nodes whose random numbers were drawn.
     pub(super) drawn: usize,
-    /// Constants and casts of 64-bit floats that became 32-bit ones.
+    /// Inputs, constants and casts of 64-bit floats that became 32-bit ones.
     pub(super) rounded: usize,
 }
 

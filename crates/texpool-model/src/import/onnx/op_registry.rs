@@ -9,6 +9,9 @@ use crate::import::{
     op_registry::{Support, Types},
 };
 
+/// Domain of ONNX Runtime's own operators.
+pub(super) const OF_RUNTIME: &str = "com.microsoft";
+
 /// Adds the graph nodes that compute a node's results, or sets the results as known.
 type Lower = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 /// Computes results from operands that are all known.

@@ -59,15 +59,34 @@ impl Computed {
     }
 }
 
-/// An axis whose extent is found in a run.
+/// An extent that a run gives or finds.
+#[derive(Clone, Debug)]
+pub(super) struct Size {
+    /// The extent: one number.
+    pub(super) count: Computed,
+    /// The least that the extent can be.
+    pub(super) least: usize,
+    /// The most that the extent can be.
+    pub(super) bound: usize,
+}
+
+impl Size {
+    /// Returns whether both are the same extent in each run.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.count.tensor == other.count.tensor
+    }
+}
+
+/// The elements of a known value that are extents of a run; `None` for numbers that are the same in each run. Empty if
+/// all of them are. The value itself has the bounds.
+pub(super) type Sizes = Vec<Option<Size>>;
+
+/// An axis whose extent a run gives or finds. The bound is the axis's extent in the tensor.
 #[derive(Clone, Debug)]
 pub(super) struct BoundedAxis {
     /// Axis in the file's order.
     pub(super) axis: usize,
-    /// The extent: one number.
-    pub(super) count: Computed,
-    /// The most that the extent can be, which is the axis's extent in the tensor.
-    pub(super) bound: usize,
+    pub(super) size: Size,
 }
 
 impl BoundedAxis {
@@ -78,6 +97,6 @@ impl BoundedAxis {
 
     /// Returns whether two axes are at the same place and have the same extent in each run.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        self.axis == other.axis && self.count.tensor == other.count.tensor
+        self.axis == other.axis && self.size.is_like(&other.size)
     }
 }

@@ -11,7 +11,7 @@ use crate::import::{
     error::{Problem, RefusedNodes},
     model_file::Owner,
 };
-use texpool_ops::graph::TensorId;
+use texpool_ops::graph::{IdVec, TensorId};
 
 /// Maximum depth of branches within branches. Chosen as in ONNX files.
 const MAX_DEPTH: usize = 32;
@@ -46,11 +46,7 @@ pub(super) fn lower_body(
     for _ in 0..between {
         lowering.tensors.push(FileTensor::between());
     }
-    let mut ids = Vec::with_capacity(stated.len());
-    for tensor in stated {
-        lowering.graph.tensors.push(tensor.placeholder());
-        ids.push(lowering.tensors.push(tensor));
-    }
+    let mut ids = own_tensors(lowering, index, stated);
     for (&number, &operand) in inputs.iter().zip(operands) {
         let id = usize::try_from(number).ok().and_then(|number| ids.get_mut(number));
         let id = id.ok_or_else(|| Problem::malformed(format!("input {number} of graph {index} is no tensor of it")))?;
@@ -72,6 +68,28 @@ pub(super) fn lower_body(
     ctx.after_bodies = nodes;
     outcome?;
     outputs.ok_or_else(|| Problem::malformed(format!("an output of graph {index} is no tensor of it")))
+}
+
+/// Adds the tensors of a graph of the model, and returns their ids. Stored ones are there already if the graph was lowered
+/// before.
+fn own_tensors<'a>(
+    lowering: &mut SubgraphLowering<'a>,
+    index: usize,
+    stated: IdVec<TensorId, FileTensor<'a>>,
+) -> Vec<TensorId> {
+    let mut ids = Vec::with_capacity(stated.len());
+    for (number, tensor) in stated.into_iter().enumerate() {
+        let key = tensor.has_values().then_some((index, number));
+        if let Some(&id) = key.and_then(|key| lowering.shared.get(&key)) {
+            ids.push(id);
+            continue;
+        }
+        lowering.graph.tensors.push(tensor.placeholder());
+        let id = lowering.tensors.push(tensor);
+        lowering.shared.extend(key.map(|key| (key, id)));
+        ids.push(id);
+    }
+    ids
 }
 
 /// Lowers the operators of a body.

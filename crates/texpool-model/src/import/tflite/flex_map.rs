@@ -1,4 +1,4 @@
-//! Reads numbers from a FlexBuffers map, in which some custom operators state their options
+//! Reads numbers and lists of them from a FlexBuffers map, in which some custom operators state their options
 //! (<https://flatbuffers.dev/internals/>). Checks each position against the bytes.
 
 /// Maximum number of entries. Chosen beyond any operator's, because a thousand operators may share their options.
@@ -11,6 +11,8 @@ const FLOAT: u8 = 3;
 const INDIRECT_INT: u8 = 6;
 const INDIRECT_FLOAT: u8 = 8;
 const MAP: u8 = 9;
+const INT_LIST: u8 = 11;
+const FLOAT_LIST: u8 = 13;
 const BOOL: u8 = 26;
 
 /// A map of numbers by name.
@@ -45,10 +47,8 @@ impl<'b> FlexMap<'b> {
 
     /// Returns the number of this name. `None` if the map has none.
     pub(super) fn number(&self, name: &str) -> Option<f64> {
-        let index = (0..self.entries).find(|&index| self.has_name(index, name) == Some(true))?;
-        let (values, width) = self.values;
-        let kind = *self.bytes.get(values + self.entries * width + index)?;
-        let at = values + index * width;
+        let (at, kind) = self.entry(name)?;
+        let (_, width) = self.values;
         match kind >> 2 {
             INDIRECT_INT..=INDIRECT_FLOAT => {
                 number(self.bytes, kind >> 2, back(self.bytes, at, width)?, 1 << (kind & 3), INDIRECT_INT - INT)
@@ -57,10 +57,50 @@ impl<'b> FlexMap<'b> {
         }
     }
 
+    /// Returns the list of this name, whose numbers have one type. `None` if the map has none.
+    pub(super) fn list(&self, name: &str) -> Option<FlexList<'b>> {
+        let (at, kind) = self.entry(name)?;
+        let first = back(self.bytes, at, self.values.1)?;
+        let width = 1 << (kind & 3);
+        // The number of elements comes before the first one.
+        let len = usize::try_from(unsigned(self.bytes, first.checked_sub(width)?, width)?).ok()?;
+        let elements = self.bytes.get(first..first.checked_add(len.checked_mul(width)?)?)?;
+        (INT_LIST..=FLOAT_LIST).contains(&(kind >> 2)).then_some(FlexList { elements, kind: kind >> 2, width })
+    }
+
+    /// Returns the position and the type of the value of this name.
+    fn entry(&self, name: &str) -> Option<(usize, u8)> {
+        let index = (0..self.entries).find(|&index| self.has_name(index, name) == Some(true))?;
+        let (values, width) = self.values;
+        let kind = *self.bytes.get(values + self.entries * width + index)?;
+        Some((values + index * width, kind))
+    }
+
     fn has_name(&self, index: usize, name: &str) -> Option<bool> {
         let (keys, width) = self.keys;
         let key = self.bytes.get(back(self.bytes, keys.checked_add(index * width)?, width)?..)?;
         Some(key.strip_prefix(name.as_bytes())?.first() == Some(&0))
+    }
+}
+
+/// A list of numbers of one type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlexList<'b> {
+    elements: &'b [u8],
+    kind: u8,
+    width: usize,
+}
+
+impl<'b> FlexList<'b> {
+    /// Number of elements, at most one for each byte of the options.
+    pub(super) const fn len(&self) -> usize {
+        self.elements.len() / self.width
+    }
+
+    /// Iterates over the numbers. `None` stands for a number of an unknown size.
+    pub(super) fn numbers(self) -> impl Iterator<Item = Option<f64>> + use<'b> {
+        let Self { elements, kind, width } = self;
+        (0..self.len()).map(move |index| number(elements, kind, index * width, width, INT_LIST - INT))
     }
 }
 
@@ -107,6 +147,19 @@ mod tests {
         );
     }
 
+    /// `{"a": [-1, 300], "b": [0.5, 2.0], "c": 1}`, with typed lists, written in the same way.
+    const LISTS: &[u8] = b"a\0\x02\0\xff\xff,\x01b\0\0\0\x02\0\0\0\0\0\0?\0\0\0@c\0\
+        \x03\x1b\x14\x05\x03\x01\x03\x1d\x12\x01-6\x04\x06$\x01";
+
+    #[test]
+    fn lists_are_found_by_name() {
+        let Some(map) = FlexMap::new(LISTS) else { panic!("it is a map") };
+        let list = |name| map.list(name).map(|list| (list.len(), list.numbers().collect::<Vec<_>>()));
+        assert_eq!(list("a"), Some((2, vec![Some(-1.0), Some(300.0)])));
+        assert_eq!(list("b"), Some((2, vec![Some(0.5), Some(2.0)])));
+        assert_eq!((list("c"), list("d"), map.number("a"), map.number("c")), (None, None, None, Some(1.0)));
+    }
+
     #[test]
     fn no_bytes_make_it_read_outside() {
         for cut in 0..WRITTEN.len() {
@@ -116,6 +169,15 @@ mod tests {
                 let mut bytes = WRITTEN.to_vec();
                 bytes[cut] = value;
                 let _ = FlexMap::new(&bytes).map(|map| ["a", "bc", "d"].map(|name| map.number(name)));
+            }
+        }
+        for cut in 0..LISTS.len() {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut bytes = LISTS.to_vec();
+                bytes[cut] = value;
+                let map = FlexMap::new(&bytes);
+                let lists = map.iter().flat_map(|map| ["a", "b", "c"].map(|name| map.list(name)));
+                assert!(lists.flatten().map(|list| list.numbers().count()).sum::<usize>() <= 3 * bytes.len());
             }
         }
     }

@@ -2,6 +2,7 @@
 //! together.
 
 mod bodies;
+mod constants;
 mod flex_map;
 mod lower;
 pub mod micro;
@@ -18,7 +19,7 @@ mod spectra;
 mod tensors;
 mod variables;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
@@ -27,7 +28,7 @@ pub(super) use op_registry::Described;
 pub(super) use outline::outline;
 
 use super::{
-    FakeQuant, ImportOptions, ModelMetadata,
+    Array, FakeQuant, ImportOptions, ModelMetadata,
     common::{
         finish::{finished, inexact},
         graph::NODE_BYTES,
@@ -67,7 +68,8 @@ pub(super) fn read(owner: Owner, options: &ImportOptions) -> Result<Graph, Impor
     let subgraphs = model.subgraphs().unwrap_or_default();
     let Some((subgraph, others)) = subgraphs.split_first() else { return Err(no_graph()) };
     let operators = subgraph.operators().unwrap_or_default();
-    let reading = Reading { fake_quant: options.fake_quant, extents: Extents::Bound(&options.dims) };
+    let extents = Extents::Bound(&options.dims);
+    let reading = Reading { fake_quant: options.fake_quant, extents, constants: Some(&options.constants) };
     let (graph, called) = lower_graph(&model, subgraph, &operators, ports(subgraph), &owner, reading)?;
     let others = others.iter().zip(1..).filter(|(_, index)| !called.contains(index)).map(|(graph, _)| graph);
     let others: Vec<&SubGraph<'_>> = others.collect();
@@ -97,7 +99,7 @@ fn read_nodes(
         role,
         ids: tensors.iter().map(|&tensor| i32::try_from(tensor).unwrap_or(-1)).collect(),
     });
-    let reading = Reading { fake_quant, extents: Extents::Of(extents) };
+    let reading = Reading { fake_quant, extents: Extents::Of(extents), constants: None };
     lower_graph(&model, subgraph, &operators, ports, &owner, reading).map(|(graph, _)| graph)
 }
 
@@ -117,6 +119,9 @@ fn lower_graph<'a>(
 ) -> Result<(Graph, HashSet<usize>), ImportError> {
     let file = (**owner).as_ref().len();
     let mut lowering = begun(model, (subgraph, operators), [&inputs, &outputs], file, Meter::new(file), reading)?;
+    if let Some(constants) = reading.constants {
+        constants::bind(&mut lowering, constants)?;
+    }
     let codes = model.operator_codes().unwrap_or_default();
     lower_all(&mut lowering, owner, operators, &codes)?;
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
@@ -183,6 +188,8 @@ fn supported(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
 struct Reading<'r> {
     fake_quant: FakeQuant,
     extents: Extents<'r>,
+    /// Values of inputs that the caller turned into constants.
+    constants: Option<&'r BTreeMap<String, Array>>,
 }
 
 /// Extents beside those that the file states.
@@ -238,6 +245,7 @@ fn begun<'a>(
         model: *model,
         lower,
         called: HashSet::new(),
+        shared: HashMap::new(),
         depth: 0,
     };
     for &id in &lowering.graph.inputs {

@@ -28,7 +28,7 @@ use texpool_ops::{
 const OF_VARIABLES: [&str; 4] = ["ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"];
 
 /// Hint for an operator with branches.
-const ALONE: &str = "the runtime computes it; a session of texpool alone computes both branches";
+const ALONE: &str = "the runtime computes it; a session of texpool alone computes all branches";
 
 /// Hint for these.
 const KEPT: &str = "the runtime computes it; a session of texpool alone keeps variables by itself";
@@ -68,7 +68,7 @@ fn graph<'a>(
     let [inputs, outputs] = ports(subgraph);
     let file = (**owner).as_ref().len();
     let operators = subgraph.operators().unwrap_or_default();
-    let reading = Reading { fake_quant: FakeQuant::On, extents: Extents::Bound(dims) };
+    let reading = Reading { fake_quant: FakeQuant::On, extents: Extents::Bound(dims), constants: None };
     let mut lowering = begun(model, (subgraph, &operators), [&inputs, &outputs], file, meter, reading)?;
     let codes = model.operator_codes().unwrap_or_default();
     let mut nodes = Vec::new();
@@ -105,6 +105,9 @@ fn verdict(
     let mut operands = lowered.operator.inputs().unwrap_or_default().into_iter();
     let is_spectrum = |id: i32| lowering.id(id).is_some_and(|id| lowering.spectra.get(id).is_some());
     let is_spectrum = lowered.operator.outputs().unwrap_or_default().into_iter().any(is_spectrum);
+    let mut tensors = [lowered.operator.inputs(), lowered.operator.outputs()].into_iter().flatten().flatten();
+    let is_empty = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].without_elements().is_some());
+    let has_empty = tensors.any(is_empty);
     let is_variable = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].is_variable());
     match &lowered.outcome {
         Err(problem) => Verdict::Refused(refusals.refusal(problem)),
@@ -112,9 +115,12 @@ fn verdict(
             let reason = "it belongs to a variable, which the runtime keeps from run to run";
             Verdict::Refused(refusals.refusal(&Problem::new(reason, KEPT)))
         }
-        Ok(()) if lowered.kind == "IF" => {
+        Ok(()) if ["IF", "WHILE"].contains(&lowered.kind.as_str()) => {
             let reason = "its branches are graphs of their own, which the runtime keeps";
             Verdict::Refused(refusals.refusal(&Problem::new(reason, ALONE)))
+        }
+        Ok(()) if ["CONCATENATION", "SLICE", "STRIDED_SLICE"].contains(&lowered.kind.as_str()) && has_empty => {
+            Verdict::Refused(refusals.refusal(&Problem::empty("one of its tensors has no elements")))
         }
         // A runtime keeps the state from run to run, and a node that is read alone starts from zeros.
         Ok(()) if operands.any(is_variable) => {

@@ -43,8 +43,8 @@ pub(super) fn type_name(dtype: i8) -> &'static str {
     usize::try_from(dtype).ok().and_then(|t| TYPES.get(t)).copied().unwrap_or("of an unknown type")
 }
 
-/// Indices into [`TYPES`] of the types for quantised values, except those of 8 bits.
-const QUANTISED: [i8; 3] = [7, 16, 17];
+/// Indices into [`TYPES`] of types for quantised values that nothing computes with.
+const QUANTISED: [i8; 2] = [16, INT4];
 
 /// Hint for tensors that keep state in the file.
 pub(super) const VARIABLES: &str = "make the state an input and an output, or convert the model without variables";
@@ -55,8 +55,11 @@ const INT32: i8 = 2;
 const UINT8: i8 = 3;
 const INT64: i8 = 4;
 const BOOL: i8 = 6;
+const INT16: i8 = 7;
 const COMPLEX64: i8 = 8;
 const INT8: i8 = 9;
+/// Constants alone; two numbers lie in a byte.
+const INT4: i8 = 17;
 
 /// Returns the tensor with a number in the file, if it exists.
 pub(super) fn tensor_id(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
@@ -93,6 +96,8 @@ pub(super) struct FileTensor<'a> {
     signature: Option<Vec<i32>>,
     /// True for an empty list. It can stand for a missing list of axes, or for the extents of a scalar.
     pub(super) empty_list: bool,
+    /// Extents of a tensor without elements. Only operators that join tensors read it, and leave it out.
+    empty: Option<Vec<usize>>,
 }
 
 impl<'a> FileTensor<'a> {
@@ -118,6 +123,10 @@ impl<'a> FileTensor<'a> {
             values,
             sparsity: tensor.sparsity(),
             empty_list: shape == [0],
+            empty: shape
+                .contains(&0)
+                .then(|| shape.iter().map(|&extent| usize::try_from(extent).ok()).collect())
+                .flatten(),
         })
     }
 
@@ -133,6 +142,7 @@ impl<'a> FileTensor<'a> {
             extents: Ok((Vec::new(), Shape::new(1, 1, 1, 1))),
             signature: None,
             empty_list: false,
+            empty: None,
         }
     }
 
@@ -151,6 +161,17 @@ impl<'a> FileTensor<'a> {
     /// Makes every later use fail with this problem.
     pub(super) fn spoil(&mut self, problem: Problem) {
         self.extents = Err(problem);
+    }
+
+    /// Returns the extents of a tensor without elements; `None` for all others.
+    pub(super) fn without_elements(&self) -> Option<&[usize]> {
+        self.empty.as_deref()
+    }
+
+    /// Makes the tensor one without elements.
+    pub(super) fn set_empty(&mut self, dims: &[usize]) {
+        self.empty = Some(dims.to_vec());
+        self.spoil(Problem::empty(format!("tensor `{}` is empty: {dims:?}", self.name)));
     }
 
     /// Extents as stated, and as used for computing.
@@ -252,7 +273,7 @@ impl<'a> FileTensor<'a> {
         match self.dtype {
             FLOAT32 | INT64 | BOOL => Ok(()),
             INT32 => self.scale.as_ref().map(|_| ()).map_err(Problem::clone),
-            UINT8 | INT8 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => self.sound_grid(),
+            UINT8 | INT8 | INT16 if self.scale.as_ref().map_err(Problem::clone)?.is_some() => self.sound_grid(),
             FLOAT16 => Err(Problem::new(
                 format!("tensor `{name}` is FLOAT16 and computed"),
                 "convert the model with 32-bit activations; 16-bit constants are fine",
@@ -261,7 +282,7 @@ impl<'a> FileTensor<'a> {
         }
     }
 
-    /// Returns the values that the tensor's integers can represent, if they have 8 bits and a single scale.
+    /// Returns the values that the tensor's integers can represent, if they have 8 or 16 bits and a single scale.
     pub(super) fn grid(&self) -> Option<Grid> {
         let bits = bits(self.dtype)?;
         let Quantization { scale, zero_point } = self.scale.as_ref().ok()?.as_ref()?.uniform()?;
@@ -274,8 +295,8 @@ impl<'a> FileTensor<'a> {
         !matches!(self.dtype, INT32 | INT64 | BOOL)
     }
 
-    /// Fails for 8-bit integers whose single scale and zero point are invalid: the scale must be positive, and zero
-    /// must be representable.
+    /// Fails for integers of 8 or 16 bits whose single scale and zero point are invalid: the scale must be positive, and
+    /// zero must be representable.
     fn sound_grid(&self) -> Result<(), Problem> {
         let (Ok(Some(stated)), Some([least, most])) = (&self.scale, bits(self.dtype)) else { return Ok(()) };
         let Some(Quantization { scale, zero_point }) = stated.uniform() else { return Ok(()) };
@@ -283,7 +304,8 @@ impl<'a> FileTensor<'a> {
             return Ok(());
         }
         let name = &self.name;
-        Err(Problem::malformed(format!("tensor `{name}` has 8 bits of scale {scale} and zero point {zero_point}")))
+        let spelled = type_name(self.dtype);
+        Err(Problem::malformed(format!("tensor `{name}` is {spelled} of scale {scale} and zero point {zero_point}")))
     }
 
     /// Element type, if it is a supported one.
@@ -293,7 +315,9 @@ impl<'a> FileTensor<'a> {
             FLOAT16 => ElementType::F16,
             INT32 => ElementType::I32,
             INT64 => ElementType::I64,
-            INT8 => ElementType::I8,
+            // Constants of 4 bits are read into bytes.
+            INT8 | INT4 => ElementType::I8,
+            INT16 => ElementType::I16,
             UINT8 => ElementType::U8,
             BOOL => ElementType::Bool,
             _ => return None,
@@ -305,7 +329,7 @@ impl<'a> FileTensor<'a> {
     pub(super) fn host_type(&self) -> (ElementType, Option<Quantization>) {
         let element_type = self.element_type().unwrap_or(ElementType::F32);
         let Ok(Some(stated)) = &self.scale else { return (element_type, None) };
-        if !matches!(element_type, ElementType::I8 | ElementType::U8 | ElementType::I32) {
+        if !matches!(element_type, ElementType::I8 | ElementType::U8 | ElementType::I16 | ElementType::I32) {
             return (element_type, None);
         }
         match stated.uniform() {
@@ -319,7 +343,7 @@ impl<'a> FileTensor<'a> {
     fn wrong_type(&self, dtype: i8) -> Problem {
         let name = &self.name;
         let spelled = type_name(dtype);
-        if matches!(dtype, UINT8 | INT8) {
+        if matches!(dtype, UINT8 | INT8 | INT16) {
             return Problem::new(
                 format!("tensor `{name}` is {spelled} without a scale"),
                 "convert the model with quantisation parameters, or to compute in 32-bit floats",
@@ -328,7 +352,7 @@ impl<'a> FileTensor<'a> {
         if QUANTISED.contains(&dtype) {
             return Problem::new(
                 format!("tensor `{name}` is quantised ({spelled})"),
-                "convert the model without quantisation, to 8 bits, or with float16 weights only",
+                "convert the model without quantisation, to 8 or 16 bits, or with fewer bits of the weights only",
             );
         }
         if dtype == COMPLEX64 {
@@ -344,7 +368,7 @@ impl<'a> FileTensor<'a> {
 
     /// Returns the values, after checking extents and type. `None` if the file does not contain them.
     ///
-    /// Dense values are borrowed. Sparse values are expanded, and the memory is charged.
+    /// Dense values are borrowed. Sparse values and those of 4 bits are expanded, and the memory is charged.
     pub(super) fn constant(&self, owner: &Owner, meter: &mut Meter) -> Result<Option<Constant>, Problem> {
         let Some(range) = self.values.clone() else { return Ok(None) };
         let (dims, shape) = self.extents()?;
@@ -352,6 +376,10 @@ impl<'a> FileTensor<'a> {
         let outside = || Problem::malformed(format!("values of tensor `{}` lie outside the file", self.name));
         let bytes = Bytes::new(Arc::clone(owner), range).ok_or_else(outside)?;
         let bytes = match &self.sparsity {
+            None if self.dtype == INT4 && bytes.len() == shape.len().div_ceil(2) => {
+                meter.memory(shape.len())?;
+                Bytes::from(of_halves(bytes.as_slice(), shape.len()))
+            }
             None => bytes,
             Some(sparsity) => {
                 let values = bytes.as_slice();
@@ -367,7 +395,7 @@ impl<'a> FileTensor<'a> {
             return Err(Problem::malformed(reason));
         }
         let scale = if matches!(dtype, ElementType::F32 | ElementType::F16) { None } else { self.scale.clone()? };
-        if scale.is_none() && matches!(dtype, ElementType::U8 | ElementType::I8) {
+        if scale.is_none() && matches!(dtype, ElementType::U8 | ElementType::I8 | ElementType::I16) {
             return Err(self.wrong_type(self.dtype));
         }
         Ok(Some(Constant { scale, ..Constant::new(dtype, bytes) }))
@@ -415,11 +443,18 @@ impl Grid {
     }
 }
 
-/// Returns the range of an 8-bit type.
+/// Returns the bytes of numbers of 4 bits with a sign, of which the first of two lies in the lower half of a byte.
+fn of_halves(bytes: &[u8], count: usize) -> Vec<u8> {
+    let halves = bytes.iter().flat_map(|&byte| [byte << 4, byte]);
+    halves.map(|half| ((half as i8) >> 4) as u8).take(count).collect()
+}
+
+/// Returns the range of a type of 8 or 16 bits.
 const fn bits(dtype: i8) -> Option<[i64; 2]> {
     match dtype {
         UINT8 => Some([0, 255]),
         INT8 => Some([-128, 127]),
+        INT16 => Some([-32768, 32767]),
         _ => None,
     }
 }

@@ -139,8 +139,11 @@ fn pieces(parts: &[Part], axis: usize) -> Vec<Piece> {
             continue;
         }
         let unit = if axis == 3 { 4 } else { 1 };
+        // Parts lie one behind the other. There may be thousands, so the two ends are found by bisection.
+        let first = parts.partition_point(|part| part.end <= begin * unit);
+        let behind = parts.partition_point(|part| part.begin < end * unit);
         let (constants, placed): (Vec<Part>, Vec<Part>) =
-            parts.iter().filter(|p| p.end > begin * unit && p.begin < end * unit).partition(|p| p.constant.is_some());
+            parts[first..behind].iter().copied().partition(|part| part.constant.is_some());
         // Constants after a computed part along channels can only be in its last slice.
         let first_constant = match (axis, part.constant.is_some()) {
             (3, true) => begin,

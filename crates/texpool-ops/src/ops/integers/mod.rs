@@ -7,7 +7,7 @@
 
 mod interval;
 
-use crate::graph::{ElementType, Graph, IdVec, Node, Op, TensorId};
+use crate::graph::{Binary, ElementType, Graph, IdVec, Node, Op, TensorId};
 use interval::{Interval, Intervals};
 
 /// Returns the range of integers for each input of a graph such that all nodes are exact in floats that represent
@@ -147,11 +147,23 @@ impl<'g> Analysis<'g> {
         // The kernels correct quotients, so division is exact if dividend and divisor are.
         let mut operands = node.inputs.iter().map(|&id| self.intervals.of(id, known));
         let fits = |values: Interval| values.magnitude() <= f64::from(self.most);
+        if self.is_converted_sum(node, element_type) && operands.clone().any(fits) {
+            return true;
+        }
         result.whole
             && operands.all(fits)
             && (fits(result) || self.converts(node))
             && result.least >= least
             && result.greatest <= greatest
+    }
+
+    /// Returns whether a node is a sum of 32-bit integers that is only converted to 32-bit floats. Operands of integer
+    /// nodes are exact, even those without known bounds: a float that is cast to an integer remains that float. So the
+    /// sum is rounded once, as the conversion would round it. One operand must have bounds, since the sum of two large
+    /// integers would wrap around.
+    fn is_converted_sum(&self, node: &Node, element_type: ElementType) -> bool {
+        let sum = matches!(node.op, Op::Binary(Binary::Add | Binary::Sub)) && element_type == ElementType::I32;
+        sum && self.most >= 1 << f32::MANTISSA_DIGITS && !self.read[node.output]
     }
 
     /// Returns whether a node is a product whose results are only converted to 32-bit floats. These round above 2^24,

@@ -51,10 +51,12 @@ impl Operator for Recurrent {
     }
 }
 
-pub(crate) const SHADER: Shader = Shader::new("recurrent", texpool_shaders::RECURRENT)
-    .constants(&[CELLS])
-    .params::<Params>()
-    .loops(loops![own, step [value, grid, gate [term], reset, candidate [term], own], own]);
+pub(crate) const SHADER: Shader =
+    Shader::new("recurrent", texpool_shaders::RECURRENT).constants(&[CELLS]).params::<Params>().loops(loops![
+        own,
+        step [value, grid, owned [own_gate [term]], settled, gate [term], reset, candidate [term], own],
+        own
+    ]);
 
 shared_constants! {
     /// Sizes and kinds of cells of `recurrent.wgsl`.
@@ -133,7 +135,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec
     // The candidate of a GRU that resets before the product waits for the other gates.
     let waits = cell.cell == Cell::Gru { reset_after: false };
     let gates = cell.cell.gates() - usize::from(waits);
+    let owned = hidden > cell.cell.most_with_gates();
     let own = slices.div_ceil(lanes);
+    let of_owned = if owned { own } else { 0 };
     let after = if waits { own } else { 0 };
     let rounded = matches!(cell.cell, Cell::Lstm { rounded: true, .. });
     let extents = [
@@ -141,7 +145,10 @@ pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec
         ("step", steps),
         ("value", if rounded { slices } else { 0 }),
         ("grid", if rounded { own } else { 0 }),
-        ("gate", (gates * slices).div_ceil(lanes)),
+        ("owned", of_owned),
+        ("own_gate", gates),
+        ("settled", of_owned),
+        ("gate", if owned { 0 } else { (gates * slices).div_ceil(lanes) }),
         ("term", rounds),
         ("reset", after),
         ("candidate", after),
@@ -155,6 +162,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec
         ("CANDIDATE_FUNCTION", f64::from(functions[1].0)),
         ("CELL_FUNCTION", f64::from(functions[2].0)),
         ("ROUNDED", common::flag(rounded)),
+        ("OWNED", common::flag(owned)),
         ("CLIPPED", common::flag(cell.clip.is_some())),
         ("CELL_CLIPPED", common::flag(cell.cell_clip.is_some())),
         ("INITIAL", common::flag(cell.initial)),

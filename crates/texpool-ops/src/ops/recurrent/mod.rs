@@ -12,7 +12,8 @@ use super::{
 };
 use crate::graph::Shape;
 
-/// Texels of a workgroup's memory, all that core WebGPU has. They hold the states and the gates of a step.
+/// Texels of a workgroup's memory, all that core WebGPU has. They hold the states and the gates of a step, or the hidden
+/// values alone.
 const TEXELS: usize = 1024;
 /// Hidden values that a round of the kernel's sum multiplies.
 const TERMS: usize = 16;
@@ -74,7 +75,7 @@ pub struct Recurrent {
 /// let lstm = Cell::Lstm { coupled: false, rounded: false };
 /// assert_eq!((lstm.gates(), lstm.states()), (4, 2));
 /// assert_eq!((Cell::Gru { reset_after: true }.gates(), Cell::Plain.states()), (3, 1));
-/// assert_eq!((lstm.most_hidden(), Cell::Plain.most_hidden()), (672, 2048));
+/// assert_eq!((lstm.most_hidden(), Cell::Gru { reset_after: false }.most_hidden()), (4096, 1024));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
@@ -138,8 +139,14 @@ impl Cell {
         if matches!(self, Self::Lstm { .. }) { 2 } else { 1 }
     }
 
-    /// Returns the largest number of hidden values that fit in the memory of a workgroup.
+    /// Returns the largest number of hidden values that the kernel computes. They must fit in the memory of a workgroup;
+    /// so must the gates of a GRU whose candidate waits for its other gates.
     pub const fn most_hidden(self) -> usize {
+        if matches!(self, Self::Gru { reset_after: false }) { self.most_with_gates() } else { 4 * TEXELS }
+    }
+
+    /// Returns the largest number of hidden values that fit in the memory of a workgroup together with cells and gates.
+    const fn most_with_gates(self) -> usize {
         TERMS * (4 * TEXELS / TERMS / (self.gates() + self.states()))
     }
 }

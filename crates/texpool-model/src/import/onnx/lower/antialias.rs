@@ -1,7 +1,7 @@
 //! Lowers resizing with a filter as wide as the area that a pixel of the result covers. Each axis becomes a product
 //! with a known matrix.
 
-use super::matmul::product;
+use super::{matmul::product, shapes::transposed};
 use crate::import::{
     error::Problem,
     onnx::{
@@ -41,15 +41,9 @@ pub(super) fn resized(
         // atoms.
         let mut perm: Vec<usize> = (0..=last).collect();
         perm.swap(sized.axis, last);
-        let swapped = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
-            Ok(match value {
-                Value::Computed(x) => Value::Computed(x.transposed(&perm)),
-                Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
-            })
-        };
-        let operand = swapped(ctx, y)?;
+        let operand = transposed(ctx.lowering, &y, &perm)?;
         let product = product(ctx, &operand, &Value::Known(weights))?;
-        y = swapped(ctx, product)?;
+        y = transposed(ctx.lowering, &product, &perm)?;
     }
     ctx.give(0, y);
     Ok(())

@@ -2,9 +2,10 @@
 
 use super::align::{align, unexpanded};
 use crate::import::{
-    common::graph::selected_parts,
+    common::{extents, graph::selected_parts},
     error::Problem,
     onnx::{
+        array::Array,
         fold::math,
         node_lowering::NodeLowering,
         op_registry::{
@@ -54,10 +55,10 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .fold(|c| math::binary(c, Binary::Greater)),
     OnnxOpEntry::new("GreaterOrEqual", 12, Numbers, "binary", Any, |c| truth(c, Binary::GreaterEqual))
         .fold(|c| math::binary(c, Binary::GreaterEqual)),
-    OnnxOpEntry::new("And", 1, Truths, "binary", Any, |c| truth(c, Binary::And))
+    OnnxOpEntry::new("And", 1, Truths, "binary", Any, |c| logic(c, Binary::And, false))
         .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::And)),
-    OnnxOpEntry::new("Or", 1, Truths, "binary", Any, |c| truth(c, Binary::Or))
+    OnnxOpEntry::new("Or", 1, Truths, "binary", Any, |c| logic(c, Binary::Or, true))
         .before_opset7(BroadcastAtAxis)
         .fold(|c| math::binary(c, Binary::Or)),
     OnnxOpEntry::new("Xor", 1, Truths, "binary", Any, |c| truth(c, Binary::Xor))
@@ -67,8 +68,13 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("PRelu", 1, Numbers, "binary", LikeOperand, prelu).before_opset7(SlopePerChannel),
 ];
 
+/// Returns whether a known condition holds.
+pub(super) fn is_true(condition: &Array) -> bool {
+    condition.to_f32().first().is_some_and(|&value| value != 0.0)
+}
+
 /// Adds a binary function of two values.
-pub(super) fn two(
+pub(in crate::import::onnx) fn two(
     ctx: &mut NodeLowering<'_>,
     binary: Binary,
     a: &Value,
@@ -95,6 +101,20 @@ fn arithmetic(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem>
 
 fn truth(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem> {
     pair(ctx, binary, ElementType::Bool)
+}
+
+/// A truth value that decides alone makes the result known, so that a loop ends on import when its counter does.
+fn logic(ctx: &mut NodeLowering<'_>, binary: Binary, deciding: bool) -> Result<(), Problem> {
+    let operands = [ctx.operand(0)?, ctx.operand(1)?];
+    let is_deciding = |value: &Value| value.len() == 1 && value.known().is_some_and(|array| is_true(array) == deciding);
+    if !operands.iter().any(is_deciding) {
+        return truth(ctx, binary);
+    }
+    let dims = extents::broadcast(&[operands[0].dims(), operands[1].dims()])?;
+    let decided = Array::of_ints(Vec::new(), ElementType::Bool, vec![i64::from(deciding)]);
+    let result = decided.broadcast(&dims, ctx.meter())?;
+    ctx.give(0, Value::Known(result));
+    Ok(())
 }
 
 /// Division of integers truncates towards zero.

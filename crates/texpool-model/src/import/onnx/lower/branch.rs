@@ -1,11 +1,13 @@
 //! Lowers `If`. A condition that is known at import takes its branch. Otherwise both branches are computed, which has no
 //! effect but their results, and each result is selected element by element.
 
-use super::{basic::selected, shapes::reshaped};
+use super::{
+    basic::{is_true, selected},
+    shapes::reshaped,
+};
 use crate::import::{
     error::Problem,
     onnx::{
-        array::Array,
         integers::mark_nodes,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
@@ -40,15 +42,11 @@ fn branch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
 }
 
-/// Returns whether a known condition holds.
-pub(super) fn is_true(condition: &Array) -> bool {
-    condition.to_f32().first().is_some_and(|&value| value != 0.0)
-}
-
-/// Returns the reason for which both branches are needed.
-fn why_both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<String, Problem> {
+/// Returns the problem that both branches are needed.
+fn needs_both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<Problem, Problem> {
     let sources = ctx.lowering.source_names(condition.tensor)?;
-    Ok(format!("both branches are needed, since the condition is computed from {sources} in a run"))
+    let reason = format!("both branches are needed, since the condition is computed from {sources} in a run");
+    Ok(Problem::new(reason, HINT).decided_by(ctx.lowering.deciding_inputs(condition.tensor)?))
 }
 
 /// Lowers a branch, and returns its results, one for each of the node.
@@ -72,8 +70,13 @@ fn both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<(), Problem>
         }
     }
     if !problems.is_empty() {
-        let why = why_both(ctx, condition)?;
-        return Err(Problem::of_branches(problems, &why, HINT));
+        return Err(Problem::of_branches(problems, &needs_both(ctx, condition)?));
+    }
+    if !ctx.of_bodies.is_empty() {
+        let why = needs_both(ctx, condition)?;
+        let reason =
+            format!("the extent of a result is found in a run, and only one branch can give it; {}", why.reason);
+        return Err(Problem { reason, ..why });
     }
     let [other, then] = [(); 2].map(|()| branches.pop().unwrap_or_default());
     for (position, pair) in then.into_iter().zip(other).enumerate() {
@@ -99,13 +102,18 @@ fn selected_result(
 ) -> Result<Value, Problem> {
     let facts = |value: &Value| format!("{} {:?}", value.element_type(), value.dims());
     if (x.dims(), x.element_type()) != (y.dims(), y.element_type()) {
-        let (name, why) = (&ctx.node.outputs[position], why_both(ctx, condition)?);
+        let (name, why) = (&ctx.node.outputs[position], needs_both(ctx, condition)?);
         let ([then, other], [x, y]) = (NAMES, [facts(&x), facts(&y)]);
-        let reason = format!("its result `{name}` is {x} in the {then}, but {y} in the {other}; {why}");
-        return Err(Problem::new(reason, HINT));
+        let reason = format!("its result `{name}` is {x} in the {then}, but {y} in the {other}; {}", why.reason);
+        return Err(Problem { reason, ..why });
     }
+    chosen(ctx, condition, [x, y])
+}
+
+/// Selects the first value if a single truth value holds, else the second one. Both have the same extents and type.
+pub(super) fn chosen(ctx: &mut NodeLowering<'_>, condition: &Computed, [x, y]: [Value; 2]) -> Result<Value, Problem> {
     match (&x, &y) {
-        // No selection is needed if both branches pass on the same value, or if it has no elements.
+        // No selection is needed if both are the same value, or without elements.
         (Value::Computed(one), Value::Computed(other))
             if (one.tensor, &one.layout) == (other.tensor, &other.layout) =>
         {

@@ -190,7 +190,7 @@ fn convolution(ctx: &mut NodeLowering<'_>, x: &Computed, weights: Array) -> Resu
     Ok(Convolution { image, weights, window, groups: ctx.size("group", 1)? })
 }
 
-fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+pub(super) fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (x, weights) = (ctx.computed(0)?, ctx.known(1, "weights")?);
     let result = convolved(ctx, &x, weights, true)?;
     ctx.give(0, Value::Computed(result));

@@ -20,7 +20,7 @@ use crate::import::{
         layout::AtomLayout,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
-        value::{BoundedAxis, Computed, Value},
+        value::{BoundedAxis, Computed, Size, Value},
     },
     op_registry::{All, Floats},
 };
@@ -129,7 +129,7 @@ fn non_zero(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         let (divisors, extents) = (integers(&[rank, 1], &strides(&dims)), integers(&[rank, 1], &dims));
         result = digits(ctx, &result, &divisors, &extents)?;
     }
-    ctx.give_bounded(result, BoundedAxis { axis: 1, count, bound: number });
+    ctx.give_bounded(result, BoundedAxis { axis: 1, size: Size { count, least: 0, bound: number } });
     Ok(())
 }
 
@@ -160,7 +160,7 @@ fn compress(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     };
     let Found { places, count } = found(ctx, &flags)?;
     let result = picked_by(ctx, &x, along, &places)?;
-    ctx.give_bounded(result, BoundedAxis { axis: along, count, bound });
+    ctx.give_bounded(result, BoundedAxis { axis: along, size: Size { count, least: 0, bound } });
     Ok(())
 }
 
@@ -227,7 +227,7 @@ fn suppress(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let divisors = integers(&[1, 2], &[classes * places, places]);
     let rows = digits(ctx, &rows, &divisors, &integers(&[1, 2], &[batches, classes]))?;
     let result = joined(ctx, &[rows, boxes], 1)?;
-    ctx.give_bounded(result, BoundedAxis { axis: 0, count, bound: all });
+    ctx.give_bounded(result, BoundedAxis { axis: 0, size: Size { count, least: 0, bound: all } });
     Ok(())
 }
 

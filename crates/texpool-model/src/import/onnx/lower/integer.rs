@@ -25,7 +25,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 /// Returns an operand minus its zero point, which is operand `zero`. A list of zero points lies along `axis`.
-fn shifted(ctx: &mut NodeLowering<'_>, position: usize, zero: usize, axis: usize) -> Result<Value, Problem> {
+pub(super) fn shifted(ctx: &mut NodeLowering<'_>, position: usize, zero: usize, axis: usize) -> Result<Value, Problem> {
     let value = ctx.operand(position)?;
     let rank = value.dims().len();
     let zero = match ctx.optional(zero) {

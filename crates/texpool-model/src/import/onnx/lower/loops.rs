@@ -1,7 +1,14 @@
-//! Lowers `Loop` and `Scan` by repeating their bodies. The number of iterations must be known on import: it follows from
-//! a count, from a condition that each iteration computes from known values, or from the extent that a `Scan` reads.
+//! Lowers `Loop` and `Scan` by repeating their bodies. The most iterations that there can be must be known on import: they
+//! follow from a count, from a condition that each iteration computes from known values, or from the extent that a `Scan`
+//! reads. Their end may be decided in a run (`loop_end.rs`).
 
-use super::{branch::is_true, concat::joined, shapes::reshaped, slice::take};
+use super::{
+    basic::{is_true, two},
+    concat::joined,
+    loop_end::{self, Decider, LoopEnd},
+    shapes::reshaped,
+    slice::take,
+};
 use crate::import::{
     common::axes::{AxisRange, axis},
     error::Problem,
@@ -10,17 +17,20 @@ use crate::import::{
         graph_lowering::Shared,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
-        value::Value,
+        passed::Passed,
+        value::{Computed, Value},
     },
     op_registry::All,
 };
-use texpool_ops::graph::ElementType;
+use texpool_ops::graph::{Binary, ElementType};
 
 const BODY: &str = "body";
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("Loop", 1, All, "none", Any, |c| sharing(c, repeat))
-        .limits("its body is repeated, so its count, or the condition of each iteration, must be known on import"),
+    OnnxOpEntry::new("Loop", 1, All, "none", Any, |c| sharing(c, repeat)).limits(
+        "its body is repeated, so its count, or the condition of each iteration, must be known on import, or at most \
+             1024 iterations may be needed",
+    ),
     OnnxOpEntry::new("Scan", 9, All, "none", Any, |c| sharing(c, scan))
         .limits("its body is repeated for each element of the axis"),
 ];
@@ -115,20 +125,6 @@ struct CollectedAxis {
     reversed: bool,
 }
 
-/// Returns whether a condition holds. Fails if it is computed in a run.
-fn holds(ctx: &mut NodeLowering<'_>, condition: &Value) -> Result<bool, Problem> {
-    match condition {
-        Value::Known(array) => Ok(is_true(array)),
-        Value::Computed(computed) => {
-            let sources = ctx.lowering.source_names(computed.tensor)?;
-            Err(Problem::new(
-                format!("its condition is computed from {sources} in a run, so its iterations cannot be counted"),
-                "bind what it is computed from to values, or export the model with a fixed number of iterations",
-            ))
-        }
-    }
-}
-
 /// Lowers a loop, whose iterations share constants. A loop within another one shares those of the outer one.
 fn sharing(ctx: &mut NodeLowering<'_>, lower: fn(&mut NodeLowering<'_>) -> Result<(), Problem>) -> Result<(), Problem> {
     if ctx.lowering.is_in_loop() {
@@ -140,24 +136,58 @@ fn sharing(ctx: &mut NodeLowering<'_>, lower: fn(&mut NodeLowering<'_>) -> Resul
     outcome
 }
 
-fn repeat(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let most = match ctx.optional(0) {
-        Some(_) => ctx.integer(0, "count of iterations")?.max(0),
-        None => i64::MAX,
+/// Returns the most iterations that a loop can have, and their count if a run computes it.
+fn count_of(ctx: &mut NodeLowering<'_>) -> Result<(i64, Option<Value>), Problem> {
+    let count = match ctx.optional(0) {
+        None => return Ok((i64::MAX, None)),
+        Some(Value::Known(_)) => return Ok((ctx.integer(0, "count of iterations")?.max(0), None)),
+        Some(Value::Computed(count)) => count,
     };
+    if count.elem.is_float() || count.dims.iter().product::<usize>() != 1 {
+        let Computed { elem, dims, .. } = count;
+        return Err(Problem::malformed(format!("its count of iterations is {elem} {dims:?}, not a single integer")));
+    }
+    let most = match ctx.sizes.first().map(Vec::as_slice) {
+        Some([Some(size)]) => i64::try_from(size.bound).ok(),
+        _ => loop_end::most(ctx.lowering, &count)?,
+    };
+    let count = reshaped(ctx.lowering, &Value::Computed(count), &[])?;
+    Ok((most.unwrap_or(i64::MAX), Some(count)))
+}
+
+fn repeat(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (most, count) = count_of(ctx)?;
     let truth = Value::Known(Array::of_ints(Vec::new(), ElementType::Bool, vec![1]));
     let mut condition = ctx.optional(1).unwrap_or_else(|| truth.clone());
     let operands = ctx.count().max(2);
     let mut iterations = Iterations::new(ctx, 2, operands)?;
-    let mut number = 0;
-    while number < most && holds(ctx, &condition)? {
+    let mut end = LoopEnd::new(ctx, &iterations.carried);
+    let first_node = ctx.lowering.graph.nodes.len();
+    for number in 0..most {
         let counter = Value::Known(Array::of_ints(Vec::new(), ElementType::I64, vec![number]));
+        match &condition {
+            Value::Known(array) if !is_true(array) => break,
+            Value::Known(_) => {}
+            Value::Computed(flag) => end.only_if(ctx, flag, Decider::Condition)?,
+        }
+        if let Some(count) = &count {
+            let flag = two(ctx, Binary::Less, &counter, count, ElementType::Bool)?;
+            end.only_if(ctx, &flag, Decider::Count)?;
+        }
+        end.check(ctx, number, first_node)?;
         let Some(results) = iterations.next(ctx, &[counter, truth.clone()], &[], 1)? else {
             ctx.is_open = true;
             return Ok(());
         };
+        end.after(ctx, &iterations.carried)?;
         condition = results.into_iter().next().unwrap_or_else(|| truth.clone());
-        number += 1;
+    }
+    iterations.carried = end.values(iterations.carried);
+    let collects = (iterations.carried.len()..ctx.results.len()).any(|position| ctx.wants(position));
+    if collects && let Some(axis) = end.axis(ctx)? {
+        let states = iterations.carried.iter().map(|_| (Vec::new(), Vec::new()));
+        let collected = iterations.collected.iter().map(|_| (vec![axis.clone()], Vec::new()));
+        ctx.of_bodies.push(Passed::of_body(states.chain(collected).collect()));
     }
     let axes = vec![CollectedAxis { axis: 0, reversed: false }; iterations.collected.len()];
     iterations.finish(ctx, &axes)

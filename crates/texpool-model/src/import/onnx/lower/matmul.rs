@@ -1,6 +1,11 @@
 //! Lowers matrix products.
 
-use super::{align::placed_as, basic::two, shapes::reshaped, softmax::channels};
+use super::{
+    align::placed_as,
+    basic::two,
+    shapes::{reshaped, transposed},
+    softmax::channels,
+};
 use crate::import::{
     common::extents,
     error::Problem,
@@ -124,7 +129,7 @@ fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) ->
     Ok(Computed { tensor, layout, dims, elem: a.element_type() })
 }
 
-fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+pub(super) fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (a, b, c) = (ctx.operand(0)?, ctx.operand(1)?, ctx.optional(2));
     let (alpha, beta) = (ctx.float("alpha", 1.0)?, ctx.float("beta", 1.0)?);
     if a.dims().len() != 2 || b.dims().len() != 2 {
@@ -132,11 +137,7 @@ fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     let turns = [ctx.flag("transA", false)?, ctx.flag("transB", false)?];
     let mut turned = |value: Value, turn: bool| -> Result<Value, Problem> {
-        Ok(match (turn, value) {
-            (false, value) => value,
-            (true, Value::Known(array)) => Value::Known(array.transposed(&[1, 0], ctx.meter())?),
-            (true, Value::Computed(x)) => Value::Computed(x.transposed(&[1, 0])),
-        })
+        if turn { transposed(ctx.lowering, &value, &[1, 0]) } else { Ok(value) }
     };
     let (a, b) = (turned(a, turns[0])?, turned(b, turns[1])?);
     let (depth, outputs) = (b.dims()[0], b.dims()[1]);
@@ -245,10 +246,7 @@ fn einsum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         |ctx: &mut NodeLowering<'_>, value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
             let perm = order.iter().map(|c| term.iter().position(|t| t == c)).collect::<Option<Vec<_>>>();
             let perm = perm.ok_or_else(|| Problem::unsupported("its result names an index of no operand"))?;
-            Ok(match value {
-                Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
-                Value::Computed(x) => Value::Computed(x.transposed(&perm)),
-            })
+            transposed(ctx.lowering, value, &perm)
         };
     let [a_term, b_term] = match terms.as_slice() {
         [one] if one.len() == result.len() => {

@@ -9,15 +9,18 @@ mod concat;
 mod conv;
 mod found;
 mod fourier;
+mod fused;
 mod gather;
 mod gather_nd;
 mod image;
 mod integer;
+mod loop_end;
 mod loops;
 mod matmul;
 mod max_indices;
 mod norm;
 mod pool;
+mod qlinear;
 mod quant;
 mod random;
 mod recurrent;
@@ -31,13 +34,14 @@ mod tuples;
 mod unary;
 mod wrap;
 
-pub(super) use shapes::reshaped;
+pub(super) use basic::two;
+pub(super) use shapes::{kept_range, reshaped};
 pub(super) use wrap::wrapped;
 
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 24] = [
+static OPERATORS: [&[OnnxOpEntry]; 26] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -54,6 +58,8 @@ static OPERATORS: [&[OnnxOpEntry]; 24] = [
     found::OPERATORS,
     image::OPERATORS,
     quant::OPERATORS,
+    qlinear::OPERATORS,
+    fused::OPERATORS,
     integer::OPERATORS,
     recurrent::OPERATORS,
     branch::OPERATORS,

@@ -122,7 +122,7 @@ fn instance(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     scaled(ctx, y, scale, bias)
 }
 
-fn layer(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+pub(super) fn layer(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let epsilon = ctx.float("epsilon", 1e-5)?;
     let rank = x.dims.len();
@@ -209,7 +209,7 @@ fn lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-fn rms(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+pub(super) fn rms(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if ctx.wants(1) {
         return Err(Problem::unsupported("its deviation is read"));
     }

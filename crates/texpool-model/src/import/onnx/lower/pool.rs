@@ -35,7 +35,7 @@ fn power(ctx: &NodeLowering<'_>) -> Result<u32, Problem> {
     u32::try_from(p).ok().filter(|&p| p > 0).ok_or_else(|| Problem::malformed(format!("its p is {p}")))
 }
 
-fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Problem> {
+pub(super) fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let image = image(ctx, &x)?;
     let dimensions = x.dims.len() - 2;
@@ -87,7 +87,7 @@ fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
     Padding { bottom: more(0, border.top, border.bottom), right: more(1, border.left, border.right), ..border }
 }
 
-fn global(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
+pub(super) fn global(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     super::reduce::over_image(ctx, kind)
 }
 

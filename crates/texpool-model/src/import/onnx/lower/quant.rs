@@ -6,7 +6,7 @@ use super::{
 };
 use crate::import::{
     FakeQuant,
-    common::extents,
+    common::{axes::axis, extents},
     error::Problem,
     onnx::{
         array::{Array, count},
@@ -35,32 +35,47 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     }),
 ];
 
-/// Returns scale and zero point in shapes that broadcast along their axis.
-fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<Value>), Problem> {
-    let block = ctx.size("block_size", 0)?;
-    let extents = ctx.operand(0)?.dims().to_vec();
-    let scale = ctx.operand(1)?;
-    let zero = ctx.optional(2);
-    let shaped = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
-        if block > 0 {
-            let axis = ctx.axis(rank, 1)?;
-            return by_block(ctx, &value, &extents, axis, block);
-        }
-        // A single value applies to all elements. In that case the stated or default axis need not exist.
-        if value.len() == 1 {
-            return super::shapes::reshaped(ctx.lowering, &value, &[]);
-        }
-        let axis = ctx.axis(rank, 1)?;
-        let mut dims = vec![1; rank];
-        dims[axis] = value.len();
-        super::shapes::reshaped(ctx.lowering, &value, &dims)
-    };
-    let scale = shaped(ctx, scale)?;
-    let zero = match zero {
-        Some(zero) => Some(shaped(ctx, zero)?),
-        None => None,
-    };
-    Ok((scale, zero))
+/// Scales and zero points of integers that represent reals.
+#[derive(Clone, Debug)]
+pub(super) struct Scales {
+    pub(super) scale: Value,
+    pub(super) zero: Option<Value>,
+    /// Axis along which scales lie if there are several.
+    axis: i64,
+    /// Number of places along the axis that share a scale. 0 if each has its own.
+    block: usize,
+}
+
+impl Scales {
+    /// Takes scales from an operand, and zero points from the one behind it.
+    pub(super) fn at(ctx: &NodeLowering<'_>, position: usize, axis: i64) -> Result<Self, Problem> {
+        Ok(Self { scale: ctx.operand(position)?, zero: ctx.optional(position + 1), axis, block: 0 })
+    }
+
+    /// Takes them as `QuantizeLinear` and `DequantizeLinear` state them.
+    fn stated(ctx: &NodeLowering<'_>) -> Result<Self, Problem> {
+        let scales = Self::at(ctx, 1, ctx.int("axis")?.unwrap_or(1))?;
+        Ok(Self { block: ctx.size("block_size", 0)?, ..scales })
+    }
+
+    /// Returns scale and zero point in shapes that broadcast along their axis to a tensor of these extents.
+    fn along(&self, ctx: &mut NodeLowering<'_>, extents: &[usize]) -> Result<(Value, Option<Value>), Problem> {
+        let rank = extents.len();
+        let shaped = |ctx: &mut NodeLowering<'_>, value: &Value| -> Result<Value, Problem> {
+            if self.block > 0 {
+                return by_block(ctx, value, extents, axis(self.axis, rank)?, self.block);
+            }
+            // A single value applies to all elements. In that case the stated or default axis need not exist.
+            if value.len() == 1 {
+                return super::shapes::reshaped(ctx.lowering, value, &[]);
+            }
+            let mut dims = vec![1; rank];
+            dims[axis(self.axis, rank)?] = value.len();
+            super::shapes::reshaped(ctx.lowering, value, &dims)
+        };
+        let zero = self.zero.as_ref().map(|zero| shaped(ctx, zero)).transpose()?;
+        Ok((shaped(ctx, &self.scale)?, zero))
+    }
 }
 
 /// Returns a function from an element's index to the index of its block's value.
@@ -112,26 +127,32 @@ pub(super) fn apply(ctx: &mut NodeLowering<'_>, binary: Binary, a: &Value, b: &V
 }
 
 fn dequantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    if let Some(array) = known_dequantized(ctx)? {
-        ctx.give(0, Value::Known(array));
-        return Ok(());
-    }
-    let x = ctx.operand(0)?;
-    let (scale, zero) = parameters(ctx, x.dims().len())?;
-    let shifted = match &zero {
-        Some(zero) => apply(ctx, Binary::Sub, &x, zero)?,
-        None => x,
-    };
-    let result = apply(ctx, Binary::Mul, &shifted, &scale)?;
-    ctx.give(0, result);
+    let (x, scales) = (ctx.operand(0)?, Scales::stated(ctx)?);
+    let reals = dequantized(ctx, &x, &scales)?;
+    ctx.give(0, reals);
     Ok(())
+}
+
+/// Returns the reals that integers represent.
+pub(super) fn dequantized(ctx: &mut NodeLowering<'_>, x: &Value, scales: &Scales) -> Result<Value, Problem> {
+    if let Some(array) = known_dequantized(ctx, x, scales)? {
+        return Ok(Value::Known(array));
+    }
+    let (scale, zero) = scales.along(ctx, x.dims())?;
+    match &zero {
+        Some(zero) => {
+            let shifted = apply(ctx, Binary::Sub, x, zero)?;
+            apply(ctx, Binary::Mul, &shifted, &scale)
+        }
+        None => apply(ctx, Binary::Mul, x, &scale),
+    }
 }
 
 /// Dequantises known integers. 8-bit integers keep their bytes in the file and get the scales attached. For other
 /// integers, and for scales per block, the floats are computed. `None` if an operand is not known.
-fn known_dequantized(ctx: &mut NodeLowering<'_>) -> Result<Option<Array>, Problem> {
-    let (Value::Known(x), Value::Known(scale)) = (ctx.operand(0)?, ctx.operand(1)?) else { return Ok(None) };
-    let zero = match ctx.optional(2) {
+fn known_dequantized(ctx: &mut NodeLowering<'_>, x: &Value, by: &Scales) -> Result<Option<Array>, Problem> {
+    let (Value::Known(x), Value::Known(scale)) = (x, &by.scale) else { return Ok(None) };
+    let zero = match &by.zero {
         None => None,
         Some(Value::Known(zero)) => Some(zero),
         Some(Value::Computed(_)) => return Ok(None),
@@ -141,10 +162,9 @@ fn known_dequantized(ctx: &mut NodeLowering<'_>) -> Result<Option<Array>, Proble
     if x.element_type().is_float() || x.is_empty() || scales.is_empty() || !fits {
         return Ok(None);
     }
-    let block = ctx.size("block_size", 0)?;
-    let rank = x.dims().len();
+    let (block, rank) = (by.block, x.dims().len());
     // A single value applies to all elements. In that case the stated or default axis need not exist.
-    let axis = if scales.len() > 1 || block > 0 { Some(ctx.axis(rank, 1)?) } else { None };
+    let axis = if scales.len() > 1 || block > 0 { Some(axis(by.axis, rank)?) } else { None };
     ctx.meter().memory(scales.len().saturating_mul(size_of::<f32>() + size_of::<i64>()))?;
     let zeros: Vec<i64> = match &zero {
         None => vec![0; scales.len()],
@@ -168,7 +188,7 @@ fn known_dequantized(ctx: &mut NodeLowering<'_>) -> Result<Option<Array>, Proble
     }
     let place: Box<dyn Fn(usize) -> usize> = match axis {
         None => Box::new(|_| 0),
-        Some(axis) if block > 0 => Box::new(place_of_block(&scale, x.dims(), axis, block)?),
+        Some(axis) if block > 0 => Box::new(place_of_block(scale, x.dims(), axis, block)?),
         Some(axis) if x.dims()[axis] == scales.len() => {
             let (inner, extent) = (x.dims()[axis + 1..].iter().product::<usize>(), scales.len());
             Box::new(move |i| i / inner % extent)
@@ -197,16 +217,28 @@ fn range(elem: ElementType) -> Result<(f32, f32), Problem> {
 }
 
 fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let x = ctx.operand(0)?;
-    let (scale, zero) = parameters(ctx, x.dims().len())?;
+    let (x, scales) = (ctx.operand(0)?, Scales::stated(ctx)?);
     // The attribute's default is 0, which means that no type is given.
-    let elem = match (&zero, ctx.int("output_dtype")?.filter(|&code| code != 0)) {
+    let elem = match (&scales.zero, ctx.int("output_dtype")?.filter(|&code| code != 0)) {
         (Some(zero), _) => zero.element_type(),
         (None, Some(code)) => element_type(code)?,
         (None, None) => ElementType::U8,
     };
+    let integers = quantized(ctx, &x, &scales, elem)?;
+    ctx.give(0, integers);
+    Ok(())
+}
+
+/// Returns the integers of a type that represent reals.
+pub(super) fn quantized(
+    ctx: &mut NodeLowering<'_>,
+    x: &Value,
+    scales: &Scales,
+    elem: ElementType,
+) -> Result<Value, Problem> {
     let (min, max) = range(elem)?;
-    let scaled = apply(ctx, Binary::Div, &x, &scale)?;
+    let (scale, zero) = scales.along(ctx, x.dims())?;
+    let scaled = apply(ctx, Binary::Div, x, &scale)?;
     let rounds = ctx.lowering.fake_quant == FakeQuant::On;
     let round = |value: Value, ctx: &mut NodeLowering<'_>| -> Result<Value, Problem> {
         Ok(match value {
@@ -223,16 +255,14 @@ fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if let Some(zero) = &zero {
         value = apply(ctx, Binary::Add, &value, zero)?;
     }
-    let result = match value {
+    Ok(match value {
         Value::Known(array) => {
             let bounds = Unary::Clip { min, max };
             let values = array.to_f32().iter().map(|&v| bounds.of(v) as i64).collect();
             Value::Known(Array::of_ints(array.dims().to_vec(), elem, values))
         }
         Value::Computed(x) => Value::Computed(one(ctx, Unary::Clip { min, max }, &x, elem)?),
-    };
-    ctx.give(0, result);
-    Ok(())
+    })
 }
 
 /// A tensor as integers from 0 to 255, with one scale and zero point that a run computes from the tensor's values.
@@ -275,10 +305,16 @@ pub(super) fn quantize_dynamically(ctx: &mut NodeLowering<'_>, x: &Computed) -> 
 }
 
 impl Dynamic {
-    /// Returns the reals that the integers represent.
-    pub(super) fn reals(self, ctx: &mut NodeLowering<'_>) -> Result<Computed, Problem> {
+    /// Returns the integers minus their zero point, and the scale.
+    pub(super) fn shifted(self, ctx: &mut NodeLowering<'_>) -> Result<(Value, Value), Problem> {
         let [integers, scale, zero] = [self.integers, self.scale, self.zero].map(Value::Computed);
         let shifted = two(ctx, Binary::Sub, &integers, &zero, ElementType::F32)?;
-        two(ctx, Binary::Mul, &Value::Computed(shifted), &scale, ElementType::F32)
+        Ok((Value::Computed(shifted), scale))
+    }
+
+    /// Returns the reals that the integers represent.
+    pub(super) fn reals(self, ctx: &mut NodeLowering<'_>) -> Result<Computed, Problem> {
+        let (shifted, scale) = self.shifted(ctx)?;
+        two(ctx, Binary::Mul, &shifted, &scale, ElementType::F32)
     }
 }

@@ -41,7 +41,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("CumSum", 11, Numbers, "cum_sum", Any, cum_sum).limits("axis must be known"),
 ];
 
-fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
+pub(super) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let keep = ctx.flag("keepdims", true)?;
     let Some(over) = ctx.reduced_axes(x.dims.len())? else {

@@ -1,6 +1,8 @@
 //! Lowers operators that only change extents. No element moves, unless axes that are not adjacent in memory are
 //! merged.
 
+use std::ops::Range;
+
 use super::align::joined;
 use crate::import::{
     common::{
@@ -77,16 +79,21 @@ fn answer(ctx: &mut NodeLowering<'_>, dims: &[usize]) -> Result<(), Problem> {
     Ok(())
 }
 
-fn shape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let x = ctx.operand(0)?;
-    let rank = x.dims().len() as i64;
+/// Returns the axes whose extents a Shape node returns, for an operand of `rank` axes.
+pub(in crate::import::onnx) fn kept_range(ctx: &NodeLowering<'_>, rank: usize) -> Result<Range<usize>, Problem> {
+    let rank = rank as i64;
     let bound = |name: &str, default: i64| -> Result<usize, Problem> {
         let index = ctx.int(name)?.unwrap_or(default);
         let index = if index < 0 { index.saturating_add(rank) } else { index };
         Ok(index.clamp(0, rank) as usize)
     };
-    let (start, end) = (bound("start", 0)?, bound("end", rank)?);
-    let extents: Vec<i64> = x.dims().get(start..end).unwrap_or_default().iter().map(|&d| d as i64).collect();
+    Ok(bound("start", 0)?..bound("end", rank)?)
+}
+
+fn shape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let kept = kept_range(ctx, x.dims().len())?;
+    let extents: Vec<i64> = x.dims().get(kept).unwrap_or_default().iter().map(|&d| d as i64).collect();
     ctx.give(0, Value::Known(Array::of_ints(vec![extents.len()], ElementType::I64, extents)));
     Ok(())
 }
@@ -119,8 +126,17 @@ fn reshape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     if let Some(place) = open {
         let elements = count(&dims)?;
-        if elements == 0 || !x.len().is_multiple_of(elements) {
+        if elements == 0 {
             return Err(Problem::malformed(format!("{:?} and {new_extents:?} are not the same elements", x.dims())));
+        }
+        if !x.len().is_multiple_of(elements) {
+            let (dims, len) = (x.dims(), x.len());
+            // Some exporters trace a network with a batch whose parts they then tell apart.
+            let reason = format!(
+                "{dims:?} and {new_extents:?} are not the same elements, since {len} is no multiple of {elements}; a batch \
+                 that makes it one may do"
+            );
+            return Err(Problem::malformed(reason));
         }
         dims[place] = x.len() / elements;
     }
@@ -154,6 +170,14 @@ fn unsqueeze(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     answer(ctx, &dims)
 }
 
+/// Permutes the axes of a value to the order `perm`. The iterations of a loop share arrays that are permuted.
+pub(super) fn transposed(lowering: &mut GraphLowering, value: &Value, perm: &[usize]) -> Result<Value, Problem> {
+    match value {
+        Value::Known(array) => lowering.transposed(array, perm).map(Value::Known),
+        Value::Computed(computed) => Ok(Value::Computed(computed.transposed(perm))),
+    }
+}
+
 fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let rank = x.dims().len();
@@ -161,10 +185,7 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         Some(perm) => permutation(&perm, rank)?,
         None => (0..rank).rev().collect(),
     };
-    let result = match x {
-        Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
-        Value::Computed(computed) => Value::Computed(computed.transposed(&perm)),
-    };
+    let result = transposed(ctx.lowering, &x, &perm)?;
     ctx.give(0, result);
     Ok(())
 }

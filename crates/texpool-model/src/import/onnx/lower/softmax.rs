@@ -40,7 +40,7 @@ fn line(ctx: &NodeLowering<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
     Ok(if old { (axis..rank).collect() } else { vec![axis] })
 }
 
-fn softmax(ctx: &mut NodeLowering<'_>, log: bool) -> Result<(), Problem> {
+pub(super) fn softmax(ctx: &mut NodeLowering<'_>, log: bool) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let line = line(ctx, x.dims.len())?;
     let x = channels(ctx, &x, &line)?;

@@ -13,7 +13,7 @@ use crate::import::{
         op_registry::{
             BeforeOpset7::TrainsUnlessIsTest,
             InputLayout::{Any, LikeOperand},
-            OnnxOpEntry,
+            OF_RUNTIME, OnnxOpEntry,
         },
         value::{Computed, Value},
     },
@@ -109,8 +109,8 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .before_opset7(TrainsUnlessIsTest)
         .limits("not in training mode")
         .fold_repeated(dropout),
-    OnnxOpEntry::new("Gelu", 1, Floats, "unary", Any, |c| float(c, Unary::Gelu)).domain("com.microsoft"),
-    OnnxOpEntry::new("QuickGelu", 1, Floats, "unary", Any, swish).domain("com.microsoft").limits("alpha of 1"),
+    OnnxOpEntry::new("Gelu", 1, Floats, "unary", Any, |c| float(c, Unary::Gelu)).domain(OF_RUNTIME),
+    OnnxOpEntry::new("QuickGelu", 1, Floats, "unary", Any, swish).domain(OF_RUNTIME).limits("alpha of 1"),
 ];
 
 fn float(ctx: &mut NodeLowering<'_>, unary: Unary) -> Result<(), Problem> {

@@ -1,17 +1,20 @@
 //! Lowers the selection of boxes: NON_MAX_SUPPRESSION_V4 and V5, and the custom operator that ends most detectors.
 
+use super::{
+    custom::{CustomOptions, count},
+    parts::{joined, part, stored},
+};
 use crate::import::{
     error::Problem,
     op_registry::{Floats, Support},
     tflite::{
-        flex_map::FlexMap,
         op_registry::{Described::Alone, TfLiteOpEntry},
         operator_lowering::OperatorLowering,
     },
 };
 use texpool_ops::graph::{
-    Act, Binary, Concat, Gather, MAX_ELEMENTS, NonMaxSuppression, Op, Pad, PadMode, Reduce, ReduceKind, Shape,
-    StridedSlice, TensorId, Threshold, TopK, Transpose, Unary,
+    Act, Binary, Gather, MAX_ELEMENTS, NonMaxSuppression, Op, Pad, PadMode, Reduce, ReduceKind, Shape, TensorId,
+    Threshold, TopK, Transpose, Unary,
 };
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
@@ -36,14 +39,6 @@ const DETECTION_LIMITS: &str =
 /// Detections of a class if the operator states no number, as in TensorFlow Lite.
 const DETECTIONS_PER_CLASS: f64 = 100.0;
 
-/// Returns the part of a tensor from `begin` on.
-fn part(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, begin: [usize; 4], shape: Shape) -> Result<TensorId, Problem> {
-    if ctx.shape(x) == shape {
-        return Ok(x);
-    }
-    ctx.between(Op::StridedSlice(StridedSlice { begin, stride: [1; 4] }), &[x], shape)
-}
-
 /// Returns a tensor with zeros behind its elements.
 fn widened(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, shape: Shape) -> Result<TensorId, Problem> {
     let (from, to) = (ctx.shape(x).dims(), shape.dims());
@@ -52,19 +47,6 @@ fn widened(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, shape: Shape) -> Res
     }
     let after = std::array::from_fn(|axis| (to[axis] - from[axis]) as isize);
     ctx.between(Op::Pad(Pad { before: [0; 4], after, mode: PadMode::Constant(0.0) }), &[x], shape)
-}
-
-/// Joins tensors along an axis. A single one is copied, so that a constant becomes a tensor that a node computes.
-fn joined(ctx: &mut OperatorLowering<'_, '_>, axis: usize, parts: &[TensorId]) -> Result<TensorId, Problem> {
-    let mut dims = ctx.shape(parts[0]).dims();
-    dims[axis] = parts.iter().map(|&part| ctx.shape(part).dims()[axis]).sum();
-    ctx.between(Op::Concat(Concat { axis }), parts, dims.into())
-}
-
-/// Returns a tensor in another shape that kernels can read: a constant becomes a tensor that a node computes.
-fn stored(ctx: &mut OperatorLowering<'_, '_>, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
-    let id = ctx.view(id, shape)?;
-    if ctx.is_constant(id) { joined(ctx, 0, &[id]) } else { Ok(id) }
 }
 
 /// Gives a tensor as a result of these extents, which the file need not state.
@@ -146,30 +128,23 @@ struct Options {
 
 impl Options {
     fn new(bytes: &[u8]) -> Result<Self, Problem> {
-        let map = FlexMap::new(bytes).ok_or_else(|| Problem::malformed("its options are no map of numbers"))?;
-        let number = |name: &str| {
-            map.number(name).ok_or_else(|| Problem::malformed(format!("its options have no number `{name}`")))
-        };
-        let count = |name: &str, number: f64| match number {
-            number if number.fract() == 0.0 && (1.0..=MAX_ELEMENTS as f64).contains(&number) => Ok(number as usize),
-            number => Err(Problem::malformed(format!("its {name} is {number}"))),
-        };
-        let [boxes, classes_per_box, classes] = ["max_detections", "max_classes_per_detection", "num_classes"]
-            .map(|name| number(name).and_then(|value| count(name, value)));
-        let is_by_class = map.number("use_regular_nms").is_some_and(|flag| flag != 0.0);
+        let stated = CustomOptions::new(bytes)?;
+        let [boxes, classes_per_box, classes] =
+            ["max_detections", "max_classes_per_detection", "num_classes"].map(|name| stated.count(name));
+        let is_by_class = stated.optional("use_regular_nms").is_some_and(|flag| flag != 0.0);
         let per_class = "detections_per_class";
         let boxes_per_class = match is_by_class {
-            true => count(per_class, map.number(per_class).unwrap_or(DETECTIONS_PER_CLASS))?,
+            true => count(per_class, stated.optional(per_class).unwrap_or(DETECTIONS_PER_CLASS))?,
             false => 1,
         };
-        let [score, overlap] = ["nms_score_threshold", "nms_iou_threshold"].map(number);
+        let [score, overlap] = ["nms_score_threshold", "nms_iou_threshold"].map(|name| stated.number(name));
         let (score, overlap) = (score? as f32, overlap? as f32);
         if !(overlap > 0.0 && overlap <= 1.0) || score.is_nan() {
             return Err(Problem::malformed(format!(
                 "its limits are {overlap} for the overlap and {score} for the score"
             )));
         }
-        let [y, x, h, w] = ["y_scale", "x_scale", "h_scale", "w_scale"].map(number);
+        let [y, x, h, w] = ["y_scale", "x_scale", "h_scale", "w_scale"].map(|name| stated.number(name));
         let scales = [y?, x?, h?, w?];
         if scales.iter().any(|scale| !scale.is_normal()) {
             return Err(Problem::malformed(format!("its scales are {scales:?}")));

@@ -45,7 +45,7 @@ fn branch(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         }
     }
     if !problems.is_empty() {
-        return Err(Problem::of_branches(problems, NEEDED, HINT));
+        return Err(Problem::of_branches(problems, &Problem::new(NEEDED, HINT)));
     }
     let [other, then] = [(); 2].map(|()| both.pop().unwrap_or_default());
     for (position, (x, y)) in then.into_iter().zip(other).enumerate() {
@@ -79,8 +79,17 @@ fn selected(ctx: &mut OperatorLowering<'_, '_>, condition: TensorId, [x, y]: [Te
         return ctx.pass(x);
     }
     let condition = ctx.view(condition, Shape::new(1, 1, 1, 1))?;
+    let parts = selection(ctx, condition, [x, y])?;
+    ctx.emit(Op::Binary(Binary::Add), &parts, Act::None)
+}
+
+/// Returns the parts of a selection by a single truth value. The selection is their sum.
+pub(super) fn selection(
+    ctx: &mut OperatorLowering<'_, '_>,
+    condition: TensorId,
+    [x, y]: [TensorId; 2],
+) -> Result<[TensorId; 2], Problem> {
     let shape = ctx.shape(x);
     let node = |binary, [a, b]: [&TensorId; 2]| ctx.between(Op::Binary(binary), &[*a, *b], shape);
-    let parts = selected_parts(&condition, [&x, &y], node)?;
-    ctx.emit(Op::Binary(Binary::Add), &parts, Act::None)
+    selected_parts(&condition, [&x, &y], node)
 }

@@ -119,9 +119,22 @@ fn pad_with(ctx: &mut OperatorLowering<'_, '_>, mode: PadMode) -> Result<(), Pro
 fn concat(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<ConcatOptions<'static>>()?;
-    let inputs = (0..ctx.operand_count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
-    let along = axis(i64::from(options.axis()), ctx.dims(inputs[0]).len())?;
-    let dims = concatenated(&inputs.iter().map(|&id| ctx.dims(id)).collect::<Vec<_>>(), along)?;
+    let mut extents = Vec::with_capacity(ctx.operand_count());
+    let mut inputs = Vec::with_capacity(ctx.operand_count());
+    for position in 0..ctx.operand_count() {
+        if let Some(dims) = ctx.without_elements(position)? {
+            extents.push(dims);
+        } else {
+            let id = ctx.operand(position)?;
+            extents.push(ctx.dims(id).to_vec());
+            inputs.push(id);
+        }
+    }
+    let along = axis(i64::from(options.axis()), extents[0].len())?;
+    let dims = concatenated(&extents.iter().map(Vec::as_slice).collect::<Vec<_>>(), along)?;
+    if dims.contains(&0) {
+        return ctx.gives_empty(&dims);
+    }
     let folded = |dims: &[usize]| fold(dims, |axis| axis.cmp(&along), |axis| axis != along);
     let mut views = Vec::with_capacity(inputs.len());
     for id in inputs {

@@ -8,11 +8,15 @@ mod boxes;
 mod branch;
 mod constants;
 mod conv;
+mod custom;
 mod fourier;
+mod landmarks;
 mod layout;
 mod line;
 mod lookup;
+mod loops;
 mod padding;
+mod parts;
 mod pointwise;
 mod recurrent;
 mod slice;
@@ -26,7 +30,7 @@ use super::{
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 13] = [
+static OPERATORS: [&[TfLiteOpEntry]; 15] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
@@ -39,7 +43,9 @@ static OPERATORS: [&[TfLiteOpEntry]; 13] = [
     recurrent::OPERATORS,
     variable::OPERATORS,
     branch::OPERATORS,
+    loops::OPERATORS,
     boxes::OPERATORS,
+    landmarks::OPERATORS,
 ];
 
 /// Adds the nodes that compute the operator's result, or turns the result into a constant.
@@ -66,7 +72,7 @@ pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Resul
 /// Returns the reason for refusing an operator that is not in the table.
 fn unknown(operator: &str) -> Problem {
     match operator {
-        "WHILE" | "CALL" | "STABLEHLO_WHILE" => Problem::new(
+        "CALL" | "STABLEHLO_WHILE" => Problem::new(
             "control flow is not supported",
             "convert the model without it, or cut the graph in front of it",
         ),

@@ -17,7 +17,7 @@ use crate::import::{
         },
     },
 };
-use texpool_ops::graph::{Act, Binary, Op, Reduce, ReduceKind, Shape, Softmax, TensorId, Unary};
+use texpool_ops::graph::{Act, Binary, Constant, Op, Reduce, ReduceKind, Shape, Softmax, TensorId, Unary};
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("ADD", LikeOnnx("Add"), add),
@@ -34,8 +34,8 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("LESS_EQUAL", LikeOnnx("LessOrEqual"), |c| binary(c, Binary::LessEqual, 0)),
     TfLiteOpEntry::new("GREATER", LikeOnnx("Greater"), |c| binary(c, Binary::Greater, 0)),
     TfLiteOpEntry::new("GREATER_EQUAL", LikeOnnx("GreaterOrEqual"), |c| binary(c, Binary::GreaterEqual, 0)),
-    TfLiteOpEntry::new("LOGICAL_AND", LikeOnnx("And"), |c| binary(c, Binary::And, 0)),
-    TfLiteOpEntry::new("LOGICAL_OR", LikeOnnx("Or"), |c| binary(c, Binary::Or, 0)),
+    TfLiteOpEntry::new("LOGICAL_AND", LikeOnnx("And"), |c| logic(c, Binary::And, false)),
+    TfLiteOpEntry::new("LOGICAL_OR", LikeOnnx("Or"), |c| logic(c, Binary::Or, true)),
     TfLiteOpEntry::new("SELECT", LikeOnnx("Where"), |c| select(c, true)),
     TfLiteOpEntry::new("SELECT_V2", LikeOnnx("Where"), |c| select(c, false)),
     TfLiteOpEntry::new("PRELU", LikeOnnx("PRelu"), prelu),
@@ -127,6 +127,19 @@ fn add_n(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         sum = ctx.between(Op::Binary(Binary::Add), &[sum, next], shape)?;
     }
     ctx.pass_on()
+}
+
+/// A single truth value that decides alone makes the result known, so that a loop ends on import when its counter does.
+fn logic(ctx: &mut OperatorLowering<'_, '_>, binary_op: Binary, deciding: bool) -> Result<(), Problem> {
+    ctx.operands(2, 2)?;
+    let operands = [ctx.operand(0)?, ctx.operand(1)?];
+    let is_deciding = |&id: &TensorId| ctx.known_number(id).is_some_and(|truth| (truth != 0.0) == deciding);
+    let is_single = operands.iter().all(|&id| ctx.shape(id).len() == 1);
+    if !is_single || !operands.iter().any(is_deciding) {
+        return binary(ctx, binary_op, 0);
+    }
+    let dims = extents::broadcast(&operands.map(|id| ctx.dims(id)))?;
+    ctx.give_constant(&dims, Constant::from_i32(&[i32::from(deciding)]))
 }
 
 /// Division of integers truncates towards zero.

@@ -19,8 +19,8 @@ use texpool_ops::graph::{
 const RNN: Support = Support::new(Floats, "matmul, recurrent")
     .limits("weights must be known; no second input; every run starts from zeros, delegates leave it");
 const LSTM: Support = Support::new(Floats, "matmul, recurrent").limits(
-    "weights must be known; no projection, normalisation or second input; every run starts from zeros, \
-     delegates leave it",
+    "weights must be known; no projection, normalisation or second input; every run starts from zeros, delegates leave it; \
+     weights of 8 bits are read as reals, TensorFlow Lite rounds their inputs, too",
 );
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[

@@ -35,8 +35,16 @@ fn strided_slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     }
     let bounds: Vec<[i64; 3]> = (0..begin.len()).map(|i| [begin[i], end[i], stride[i]]).collect();
     let (ranges, result) = plan(&options, &dims, &bounds)?;
-    ctx.gives(&result)?;
-    take(ctx, x, &ranges)
+    give(ctx, x, &ranges, &result)
+}
+
+/// Selects a range of each axis of `x` as the result, which has these extents in the file.
+fn give(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, ranges: &[AxisRange], dims: &[usize]) -> Result<(), Problem> {
+    if dims.contains(&0) {
+        return ctx.gives_empty(dims);
+    }
+    ctx.gives(dims)?;
+    take(ctx, x, ranges)
 }
 
 /// Selects a range of each axis of `x` as the result.
@@ -68,13 +76,12 @@ fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         let rest = begin.map_or(0, |begin| dims[axis] - begin);
         let count = if size == -1 { Some(rest) } else { usize::try_from(size).ok().filter(|&n| n <= rest) };
         match (begin, count) {
-            (Some(_), Some(0)) => return Err(Problem::empty(format!("no element of axis {axis} of {dims:?}"))),
             (Some(begin), Some(count)) => ranges.push(AxisRange::run(begin, count)),
             _ => return Err(Problem::malformed(format!("{size} elements of axis {axis} of {dims:?}"))),
         }
     }
-    ctx.gives(&ranges.iter().map(|range| range.count).collect::<Vec<_>>())?;
-    take(ctx, x, &ranges)
+    let result: Vec<usize> = ranges.iter().map(|range| range.count).collect();
+    give(ctx, x, &ranges, &result)
 }
 
 /// Reverses the listed axes.
@@ -219,7 +226,7 @@ fn index(extent: usize, [begin, _, stride]: [i64; 3], open: bool) -> Result<Axis
     }
 }
 
-/// Selects a nonempty range. Indices may be negative or out of range, as in Python.
+/// Selects a range. Indices may be negative or out of range, as in Python.
 fn range(
     extent: usize,
     [begin, end, stride]: [i64; 3],
@@ -235,6 +242,6 @@ fn range(
         false if relative => first.saturating_add(end).clamp(first.min(behind_last), first.max(behind_last)),
         false => clamped(end, extent, stride),
     };
-    let range = AxisRange::between(first, last, stride).filter(|range| range.count > 0);
-    range.ok_or_else(|| Problem::empty(format!("{begin}..{end} by {stride} of an axis of {extent} is empty")))
+    AxisRange::between(first, last, stride)
+        .ok_or_else(|| Problem::malformed(format!("{begin}..{end} by {stride} of an axis of {extent}")))
 }

@@ -68,17 +68,21 @@ impl OperatorLowering<'_, '_> {
 
     /// Creates the refusal of a computed value, which names the tensors that decide it.
     fn computed(&mut self, id: TensorId, role: &str, verb: &str) -> Problem {
+        match self.sources(id) {
+            Ok(from) => {
+                let name = &self.lowering.tensors[id].name;
+                Problem::dynamic(format!("{role} `{name}` {verb} computed at run time{from}"))
+            }
+            Err(problem) => problem,
+        }
+    }
+
+    /// Returns " from" and the names of the given tensors that another one is computed from.
+    pub(in crate::import::tflite) fn sources(&mut self, id: TensorId) -> Result<String, Problem> {
         let SubgraphLowering { graph, meter, tensors, .. } = &mut *self.lowering;
-        let name = &tensors[id].name;
-        let sources = match source_names(graph, meter, id) {
-            Ok(sources) => sources,
-            Err(excess) => return excess.into(),
-        };
-        let from = match sources.is_empty() || sources == format!("`{name}`") {
-            true => String::new(),
-            false => format!(" from {sources}"),
-        };
-        Problem::dynamic(format!("{role} `{name}` {verb} computed at run time{from}"))
+        let sources = source_names(graph, meter, id)?;
+        let is_itself = sources == format!("`{}`", tensors[id].name);
+        Ok(if sources.is_empty() || is_itself { String::new() } else { format!(" from {sources}") })
     }
 
     /// Fails if a constant holds an index outside an axis of `dims`. Negative ones count from its end.
@@ -115,7 +119,7 @@ impl OperatorLowering<'_, '_> {
     }
 
     /// Loads the values of a tensor into the graph, if the file contains them.
-    pub(super) fn load(&mut self, id: TensorId) -> Result<(), Problem> {
+    pub(in crate::import::tflite) fn load(&mut self, id: TensorId) -> Result<(), Problem> {
         let SubgraphLowering { tensors, graph, meter, .. } = &mut *self.lowering;
         if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
             match tensors[id].constant(self.owner, meter) {

@@ -8,7 +8,7 @@ mod known;
 mod nodes;
 mod variables;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     schema::{Model, Operator, Options},
@@ -28,7 +28,7 @@ pub(super) struct SubgraphLowering<'a> {
     pub(super) graph: Graph,
     /// Allowances of the import.
     pub(super) meter: Meter,
-    /// Selects whether 8-bit results are rounded to the representable values, or only limited to their range.
+    /// Selects whether results of 8 or 16 bits are rounded to the representable values, or only limited to their range.
     pub(super) fake_quant: FakeQuant,
     pub(super) variables: Variables<'a>,
     /// The complex tensors.
@@ -40,6 +40,9 @@ pub(super) struct SubgraphLowering<'a> {
     pub(super) lower: Lower,
     /// Indices of the graphs that operators have as branches.
     pub(super) called: HashSet<usize>,
+    /// Stored tensors of those graphs, by the index of the graph and their numbers in it. A graph that is lowered many
+    /// times has them once.
+    pub(super) shared: HashMap<(usize, usize), TensorId>,
     /// Number of branches that contain the operator that is being lowered.
     pub(super) depth: usize,
 }
@@ -123,7 +126,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     }
 
     /// Returns the bytes of a custom operator's options.
-    pub(super) fn custom_options(&self) -> Result<&[u8], Problem> {
+    pub(super) fn custom_options(&self) -> Result<&'l [u8], Problem> {
         // 0 and 1 are placeholders that mean "in the tables", as in buffers.
         if self.operator.large_custom_options_offset() > 1 {
             return Err(Problem::unsupported("its options lie behind the model's tables"));
@@ -229,6 +232,29 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
             return self.set_extents(output, dims);
         }
         Err(Problem::malformed(format!("its result is stated as {stated:?}, its operands give {dims:?}")))
+    }
+
+    /// Makes the result a tensor without elements, if its extents fit those that the file states.
+    pub(super) fn gives_empty(&mut self, dims: &[usize]) -> Result<(), Problem> {
+        let tensor = &mut self.lowering.tensors[self.output];
+        if tensor.without_elements() != Some(dims) {
+            if !tensor.may_have(dims, self.lowering.is_resized) {
+                return Err(Problem::empty_result(dims));
+            }
+            tensor.set_empty(dims);
+        }
+        Ok(())
+    }
+
+    /// Returns the extents of an operand without elements; `None` for all others.
+    pub(super) fn without_elements(&self, position: usize) -> Result<Option<Vec<usize>>, Problem> {
+        let id = self.id(position)?;
+        Ok(self.lowering.tensors[id].without_elements().map(<[usize]>::to_vec))
+    }
+
+    /// Returns an operand that a body may only pass on, which need not have elements.
+    pub(super) fn carried(&mut self, position: usize) -> Result<TensorId, Problem> {
+        if self.without_elements(position)?.is_some() { self.id(position) } else { self.operand(position) }
     }
 
     /// Sets the extents of the result like [`gives`](Self::gives), also if the file states none: converters leave out

@@ -119,6 +119,8 @@ tables! {
     }
     /// IF
     IfOptions { then_subgraph_index: i32 = 4, 0; else_subgraph_index: i32 = 6, 0; }
+    /// WHILE
+    WhileOptions { cond_subgraph_index: i32 = 4, 0; body_subgraph_index: i32 = 6, 0; }
     /// CALL_ONCE
     CallOnceOptions { init_subgraph_index: i32 = 4, 0; }
     /// VAR_HANDLE

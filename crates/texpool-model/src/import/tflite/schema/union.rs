@@ -33,7 +33,7 @@ tags! {
     MulOptions = 21, GatherOptions = 23, ReducerOptions = 27, SubOptions = 28, DivOptions = 29, SqueezeOptions = 30,
     SequenceRnnOptions = 31, StridedSliceOptions = 32, TransposeConvOptions = 49, PackOptions = 59, UnpackOptions = 64,
     BidirectionalLstmOptions = 69, BidirectionalRnnOptions = 70, SequenceLstmOptions = 71, ResizeNearestOptions = 74, LeakyReluOptions = 75,
-    MirrorPadOptions = 77, IfOptions = 92, DepthToSpaceOptions = 94, BatchMatMulOptions = 101, CumsumOptions = 102,
+    MirrorPadOptions = 77, IfOptions = 92, WhileOptions = 93, DepthToSpaceOptions = 94, BatchMatMulOptions = 101, CumsumOptions = 102,
     CallOnceOptions = 103, VarHandleOptions = 111, GeluOptions = 116,
 }
 

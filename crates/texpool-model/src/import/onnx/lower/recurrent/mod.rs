@@ -12,7 +12,7 @@ use crate::import::{
         array::Array,
         layout::AtomLayout,
         node_lowering::NodeLowering,
-        op_registry::{InputLayout::Any, OnnxOpEntry},
+        op_registry::{InputLayout::Any, OF_RUNTIME, OnnxOpEntry},
         value::{Computed, Value},
     },
     op_registry::Floats,
@@ -46,7 +46,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         let coupled = c.flag("input_forget", false)?;
         lower(c, Cell::Lstm { coupled, rounded: true }, &weights)
     })
-    .domain("com.microsoft")
+    .domain(OF_RUNTIME)
     .limits("like LSTM; products are of rounded floats; each batch rounds its hidden values with its own scale"),
 ];
 

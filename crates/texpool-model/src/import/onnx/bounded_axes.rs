@@ -1,0 +1,174 @@
+//! Rules of operators that treat each axis alone, for axes whose extent a run gives or finds.
+
+use super::{
+    array::Array,
+    node_lowering::NodeLowering,
+    value::{BoundedAxis, Computed, Size},
+};
+use crate::import::{
+    common::axes::{named_axes, permutation},
+    error::Problem,
+};
+use texpool_ops::graph::{Binary, ElementType, Op};
+
+/// Operators of an image or signal that compute each item of a batch alone. Batches are their first axis.
+const BY_ITEM: [&str; 16] = [
+    "AveragePool",
+    "BatchNormalization",
+    "Conv",
+    "ConvTranspose",
+    "DepthToSpace",
+    "GlobalAveragePool",
+    "GlobalLpPool",
+    "GlobalMaxPool",
+    "GroupNormalization",
+    "InstanceNormalization",
+    "LRN",
+    "LpPool",
+    "MaxPool",
+    "Resize",
+    "SpaceToDepth",
+    "Upsample",
+];
+
+/// Applies the rule of an operator to each axis of its first operand alone.
+pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let mut passed = Vec::new();
+    for bounded in &ctx.bounds[0].clone() {
+        if own == "Slice" {
+            match slice(ctx, bounded)? {
+                Some(to) => passed.extend(to),
+                None => return Err(mixed(bounded)),
+            }
+            continue;
+        }
+        let to = match own {
+            "Transpose" => transpose(ctx, bounded)?,
+            "Unsqueeze" => unsqueeze(ctx, bounded)?,
+            "Squeeze" => squeeze(ctx, bounded)?,
+            "Split" => (ctx.axis(rank(ctx, 0), 0)? != bounded.axis).then(|| bounded.clone()),
+            // Its elements keep their places.
+            "Trilu" => Some(bounded.clone()),
+            // An extent that is stated as a number is not that of a run.
+            "Resize" if ctx.optional(3).is_some() && ctx.sizes.get(3).is_none_or(Vec::is_empty) => None,
+            "Tile" => tile(ctx, bounded)?,
+            "Pad" => pad(ctx, bounded)?,
+            "LayerNormalization" | "RMSNormalization" | "SimplifiedLayerNormalization" => {
+                let first = ctx.axis(rank(ctx, 0), -1)?;
+                (bounded.axis < first).then(|| bounded.clone())
+            }
+            "LpNormalization" => (ctx.axis(rank(ctx, 0), -1)? != bounded.axis).then(|| bounded.clone()),
+            own if BY_ITEM.contains(&own) => (bounded.axis == 0).then(|| bounded.clone()),
+            _ => None,
+        };
+        match to {
+            Some(to) => passed.push(to),
+            None => return Err(mixed(bounded)),
+        }
+    }
+    Ok(Some(passed))
+}
+
+/// Returns the axis with at most a number of places. `None` if it always has that many.
+pub(super) fn at_most(
+    ctx: &mut NodeLowering<'_>,
+    bounded: &BoundedAxis,
+    most: usize,
+) -> Result<Option<BoundedAxis>, Problem> {
+    let Size { count, least, bound } = &bounded.size;
+    if most >= *bound {
+        return Ok(Some(bounded.clone()));
+    }
+    if most <= *least {
+        return Ok(None);
+    }
+    let shape = count.layout.shape();
+    let limit = ctx.lowering.constant(&Array::of_ints(vec![1], ElementType::I64, vec![most as i64]), shape)?;
+    let tensor = ctx.emit(Op::Binary(Binary::Minimum), &[count.tensor, limit], shape)?;
+    let size = Size { count: Computed { tensor, ..count.clone() }, least: *least, bound: most };
+    Ok(Some(BoundedAxis { size, ..bounded.clone() }))
+}
+
+/// The axis is not repeated.
+fn tile(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
+    let repeats = ctx.integers(1, "repeats")?;
+    Ok((repeats.get(bounded.axis) == Some(&1)).then(|| bounded.clone()))
+}
+
+/// Passes the axis on if the node pads other axes only.
+fn pad(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
+    if ctx.optional(3).is_some() || ctx.has("paddings") {
+        return Ok(None);
+    }
+    let pads = ctx.list("pads", 1)?.unwrap_or_default();
+    let is_plain = [bounded.axis, bounded.axis + pads.len() / 2].iter().all(|&place| pads.get(place) == Some(&0));
+    Ok(is_plain.then(|| bounded.clone()))
+}
+
+fn transpose(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
+    let rank = rank(ctx, 0);
+    let perm = match ctx.ints("perm") {
+        Some(perm) => permutation(&perm, rank)?,
+        None => (0..rank).rev().collect(),
+    };
+    Ok(perm.iter().position(|&from| from == bounded.axis).map(|to| bounded.on(to)))
+}
+
+fn unsqueeze(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
+    let named = ctx.list("axes", 1)?.unwrap_or_default();
+    let rank = rank(ctx, 0) + named.len();
+    let added = named_axes(&named, rank)?;
+    Ok((0..rank).filter(|axis| !added.contains(axis)).nth(bounded.axis).map(|to| bounded.on(to)))
+}
+
+/// Only named axes are dropped, since others may be ones in a run.
+fn squeeze(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
+    let Some(named) = ctx.list("axes", 1)? else { return Ok(None) };
+    let rank = rank(ctx, 0);
+    let dropped = named_axes(&named, rank)?;
+    Ok((0..rank).filter(|axis| !dropped.contains(axis)).position(|axis| axis == bounded.axis).map(|to| bounded.on(to)))
+}
+
+/// Starts and steps of a Slice, and the axes that they are for.
+pub(super) struct SliceStarts {
+    pub(super) starts: Vec<i64>,
+    pub(super) steps: Vec<i64>,
+    pub(super) axes: Vec<usize>,
+}
+
+impl SliceStarts {
+    pub(super) fn of(ctx: &NodeLowering<'_>) -> Result<Self, Problem> {
+        let starts = ctx.list("starts", 1)?.unwrap_or_default();
+        let named = ctx.list("axes", 3)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+        let steps = if ctx.optional(4).is_some() { ctx.integers(4, "steps")? } else { vec![1; starts.len()] };
+        Ok(Self { steps, axes: named_axes(&named, rank(ctx, 0))?, starts })
+    }
+}
+
+/// A range of the axis begins at its first place, so that the result has as many places as the range, or as there are.
+fn slice(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<Option<BoundedAxis>>, Problem> {
+    let ends = ctx.list("ends", 2)?.unwrap_or_default();
+    let SliceStarts { starts, steps, axes } = SliceStarts::of(ctx)?;
+    let Some(place) = axes.iter().position(|&axis| axis == bounded.axis) else {
+        return Ok(Some(Some(bounded.clone())));
+    };
+    match (starts.get(place), ends.get(place), steps.get(place)) {
+        (Some(0), Some(&end @ 1..), Some(1)) => at_most(ctx, bounded, end as usize).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Returns the number of axes of an operand.
+pub(super) fn rank(ctx: &NodeLowering<'_>, position: usize) -> usize {
+    ctx.optional(position).map_or(0, |value| value.dims().len())
+}
+
+/// Refuses a node that would read places behind an extent.
+pub(super) fn mixed(bounded: &BoundedAxis) -> Problem {
+    let (axis, bound) = (bounded.axis, bounded.size.bound);
+    let reason = format!(
+        "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; it would read the \
+         places behind it"
+    );
+    Problem::new(reason, "cut the graph in front of it, and compute the rest on the results")
+}

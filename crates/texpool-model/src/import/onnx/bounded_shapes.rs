@@ -1,0 +1,217 @@
+//! Extents that a run gives or finds, behind operators that are given the extents of their results.
+
+use super::{
+    bounded_axes::SliceStarts,
+    node_lowering::NodeLowering,
+    value::{BoundedAxis, Size},
+};
+use crate::import::error::Problem;
+
+/// An extent in a list: a number, or one that a run gives or finds.
+#[derive(Clone, Debug)]
+enum Extent {
+    Is(usize),
+    Size(Size),
+}
+
+impl Extent {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Is(a), Self::Is(b)) => a == b,
+            (Self::Size(a), Self::Size(b)) => a.is_like(b),
+            _ => false,
+        }
+    }
+}
+
+/// Returns the extents of an operand.
+fn extents_of(ctx: &NodeLowering<'_>, position: usize) -> Vec<Extent> {
+    let dims = ctx.optional(position).map(|value| value.dims().to_vec()).unwrap_or_default();
+    let bounds = ctx.bounds.get(position).map(Vec::as_slice).unwrap_or_default();
+    let extent = |(axis, &extent): (usize, &usize)| match bounds.iter().find(|bounded| bounded.axis == axis) {
+        Some(bounded) => Extent::Size(bounded.size.clone()),
+        None => Extent::Is(extent),
+    };
+    dims.iter().enumerate().map(extent).collect()
+}
+
+/// Returns the axes of a list of extents that a run gives or finds.
+fn bounded(extents: &[Extent]) -> Vec<BoundedAxis> {
+    let one = |(axis, extent): (usize, &Extent)| match extent {
+        Extent::Size(size) => Some(BoundedAxis { axis, size: size.clone() }),
+        Extent::Is(_) => None,
+    };
+    extents.iter().enumerate().filter_map(one).collect()
+}
+
+/// Returns the element of a known operand that is an extent of a run.
+fn size<'c>(ctx: &'c NodeLowering<'_>, position: usize, place: usize) -> Option<&'c Size> {
+    ctx.sizes.get(position)?.get(place)?.as_ref()
+}
+
+/// Each such extent stays an axis of its own, with as many elements between it and the next one. Then the elements keep
+/// their places for every extent.
+pub(super) fn reshape(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let stated = ctx.integers(1, "new extents")?;
+    let own = extents_of(ctx, 0);
+    let keeps_zero = ctx.flag("allowzero", false)?;
+    let mut open = None;
+    let mut new = Vec::with_capacity(stated.len());
+    for (place, &number) in stated.iter().enumerate() {
+        new.push(match (size(ctx, 1, place), number) {
+            (Some(size), _) => Extent::Size(size.clone()),
+            (None, 0) if !keeps_zero => own.get(place).cloned().unwrap_or(Extent::Is(0)),
+            (None, -1) => {
+                open = Some(place);
+                Extent::Is(1)
+            }
+            (None, number) => Extent::Is(usize::try_from(number).unwrap_or(0)),
+        });
+    }
+    let from = Split::of(&own);
+    if let Some(place) = open {
+        // The remaining elements are such an extent, or else a number.
+        let before = new[..place].iter().filter(|extent| matches!(extent, Extent::Size(_))).count();
+        let mut as_size = new.clone();
+        if let Some(size) = from.sizes.get(before) {
+            as_size[place] = Extent::Size(size.clone());
+            if from.is(&Split::of(&as_size)) {
+                return Ok(Some(bounded(&as_size)));
+            }
+        }
+        let to = Split::of(&new);
+        if let (Some(&all), Some(&others)) = (from.between.get(before), to.between.get(before))
+            && others > 0
+            && all.is_multiple_of(others)
+        {
+            new[place] = Extent::Is(all / others);
+        }
+    }
+    Ok(from.is(&Split::of(&new)).then(|| bounded(&new)))
+}
+
+/// A list of extents, divided at those that a run gives or finds.
+struct Split {
+    sizes: Vec<Size>,
+    /// Number of elements before, between and behind them.
+    between: Vec<usize>,
+}
+
+impl Split {
+    fn of(extents: &[Extent]) -> Self {
+        let (mut sizes, mut between) = (Vec::new(), vec![1usize]);
+        for extent in extents {
+            match extent {
+                Extent::Is(number) => {
+                    if let Some(last) = between.last_mut() {
+                        *last = last.saturating_mul(*number);
+                    }
+                }
+                Extent::Size(size) => {
+                    sizes.push(size.clone());
+                    between.push(1);
+                }
+            }
+        }
+        Self { sizes, between }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        let are_like = self.sizes.iter().zip(&other.sizes).all(|(a, b)| a.is_like(b));
+        self.between == other.between && are_like
+    }
+}
+
+/// An axis of extent one is repeated to such an extent, or an axis that has it stays.
+pub(super) fn expand(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let stated = ctx.integers(1, "extents")?;
+    let own = extents_of(ctx, 0);
+    let rank = own.len().max(stated.len());
+    let aligned = |axis: usize, len: usize| (axis + len).checked_sub(rank);
+    let mut result = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let from = aligned(axis, own.len()).map_or(Extent::Is(1), |axis| own[axis].clone());
+        let to = aligned(axis, stated.len()).map_or(Extent::Is(1), |place| match size(ctx, 1, place) {
+            Some(size) => Extent::Size(size.clone()),
+            None => Extent::Is(usize::try_from(stated[place]).unwrap_or(0)),
+        });
+        result.push(match (&from, &to) {
+            (Extent::Is(1), _) => to,
+            (_, Extent::Is(1)) => from,
+            _ if from.is(&to) => from,
+            (Extent::Is(_), Extent::Is(_)) => to,
+            _ => return Ok(None),
+        });
+    }
+    Ok(Some(bounded(&result)))
+}
+
+/// Returns the axes of a value that is made for a list of extents.
+pub(super) fn filled(ctx: &NodeLowering<'_>) -> Vec<BoundedAxis> {
+    let sizes = ctx.sizes.first().map(Vec::as_slice).unwrap_or_default();
+    let one = |(axis, size): (usize, &Option<Size>)| Some(BoundedAxis { axis, size: size.clone()? });
+    sizes.iter().enumerate().filter_map(one).collect()
+}
+
+/// The batch of an image keeps its extent.
+pub(super) fn resize(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
+    let ([bounded], [Some(size), others @ ..]) = (&ctx.bounds[0][..], &ctx.sizes[3][..]) else { return None };
+    let is_batch = bounded.axis == 0 && bounded.size.is_like(size) && others.iter().all(Option::is_none);
+    (is_batch && !ctx.has("axes")).then(|| vec![bounded.clone()])
+}
+
+/// Numbers from zero on, as many as such an extent.
+pub(super) fn range(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
+    let is = |position: usize, number: f32| {
+        let value = ctx.optional(position)?;
+        let is_fixed = ctx.sizes.get(position).is_none_or(Vec::is_empty);
+        (is_fixed && value.known()?.to_f32().first() == Some(&number)).then_some(())
+    };
+    is(0, 0.0)?;
+    is(2, 1.0)?;
+    Some(vec![BoundedAxis { axis: 0, size: size(ctx, 1, 0)?.clone() }])
+}
+
+/// Flattening keeps such an extent if it is the only axis of its side, apart from ones.
+pub(super) fn flatten(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let own = extents_of(ctx, 0);
+    let rank = own.len() as i64;
+    let at = ctx.int("axis")?.unwrap_or(1);
+    let at = if at < 0 { at + rank } else { at }.clamp(0, rank) as usize;
+    let side = |extents: &[Extent]| {
+        let split = Split::of(extents);
+        match &split.sizes[..] {
+            [] => Some(Extent::Is(split.between[0])),
+            [size] if split.between == [1, 1] => Some(Extent::Size(size.clone())),
+            _ => None,
+        }
+    };
+    Ok(side(&own[..at]).zip(side(&own[at..])).map(|(rows, columns)| bounded(&[rows, columns])))
+}
+
+/// Returns the axes along which a slice with computed ends takes the places before such an extent.
+pub(super) fn sliced_to_sizes(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    if ctx.sizes.iter().enumerate().any(|(position, sizes)| position != 2 && !sizes.is_empty()) {
+        return Ok(None);
+    }
+    let SliceStarts { starts, steps, axes } = SliceStarts::of(ctx)?;
+    let own = extents_of(ctx, 0);
+    let mut result = own.clone();
+    for (place, &axis) in axes.iter().enumerate() {
+        let Some(size) = size(ctx, 2, place) else {
+            if matches!(own[axis], Extent::Size(_)) {
+                return Ok(None);
+            }
+            continue;
+        };
+        let is_whole = match &own[axis] {
+            Extent::Size(own) => own.is_like(size),
+            Extent::Is(extent) => *extent >= size.bound,
+        };
+        if !is_whole || starts.get(place) != Some(&0) || steps.get(place) != Some(&1) {
+            return Ok(None);
+        }
+        result[axis] = Extent::Size(size.clone());
+    }
+    Ok(Some(bounded(&result)))
+}

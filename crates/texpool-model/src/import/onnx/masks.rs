@@ -1,0 +1,138 @@
+//! Replaces the places behind an extent that a run gives or finds, so that operators may mix the places of an axis.
+
+use super::{
+    array::Array,
+    fold::math,
+    lower::two,
+    node_lowering::NodeLowering,
+    value::{BoundedAxis, Computed, Value},
+};
+use crate::import::error::Problem;
+use texpool_ops::graph::{Binary, ElementType, ReduceKind};
+
+/// The largest number up to which 32-bit floats hold all integers.
+const EXACT: i64 = 1 << f32::MANTISSA_DIGITS;
+
+/// A value that has no effect on an operator's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Neutral {
+    Zero,
+    One,
+    /// Less than or equal to all values.
+    Least,
+    /// Greater than or equal to all values.
+    Greatest,
+}
+
+impl Neutral {
+    /// Returns the value that has no effect on a reduction.
+    pub(super) const fn of(kind: ReduceKind) -> Self {
+        match kind {
+            ReduceKind::Sum
+            | ReduceKind::Mean
+            | ReduceKind::SumSquare
+            | ReduceKind::L1
+            | ReduceKind::L2
+            | ReduceKind::LogSum => Self::Zero,
+            ReduceKind::Prod => Self::One,
+            ReduceKind::Max | ReduceKind::ArgMax { .. } | ReduceKind::LogSumExp => Self::Least,
+            ReduceKind::Min | ReduceKind::ArgMin { .. } => Self::Greatest,
+        }
+    }
+
+    /// Returns the value as an array of no axes.
+    fn number(self, elem: ElementType) -> Array {
+        let number = match self {
+            Self::Zero => 0.0,
+            Self::One => 1.0,
+            Self::Least if elem.is_float() => f32::NEG_INFINITY,
+            Self::Greatest if elem.is_float() => f32::INFINITY,
+            Self::Least if elem == ElementType::Bool => 0.0,
+            Self::Greatest if elem == ElementType::Bool => 1.0,
+            Self::Least => -EXACT as f32,
+            Self::Greatest => EXACT as f32,
+        };
+        if elem.is_float() {
+            Array::of_floats(vec![], elem, &[number])
+        } else {
+            Array::of_ints(vec![], elem, vec![number as i64])
+        }
+    }
+}
+
+/// Replaces the places of an operand behind the extents of these axes. What they held, even NaN, has no effect then.
+pub(super) fn mask(
+    ctx: &mut NodeLowering<'_>,
+    position: usize,
+    bounds: &[BoundedAxis],
+    neutral: Neutral,
+) -> Result<(), Problem> {
+    let mut x = ctx.operand(position)?;
+    for bounded in bounds {
+        x = masked(ctx, &x, bounded, neutral)?;
+    }
+    ctx.operands[position] = Some(x);
+    Ok(())
+}
+
+fn masked(ctx: &mut NodeLowering<'_>, x: &Value, bounded: &BoundedAxis, neutral: Neutral) -> Result<Value, Problem> {
+    let elem = x.element_type();
+    let inside = Value::Computed(inside(ctx, bounded, x.dims().len())?);
+    let number = Value::Known(neutral.number(elem));
+    let is_zero = number.known().is_some_and(|number| number.to_f32().first() == Some(&0.0));
+    // Integers have no NaN, and a sum would have to hold twice the greatest one.
+    if elem.is_integer() && !is_zero {
+        let (limit, pick) = match neutral {
+            Neutral::Least => (Neutral::Greatest, Binary::Minimum),
+            Neutral::Greatest => (Neutral::Least, Binary::Maximum),
+            Neutral::Zero | Neutral::One => return added(ctx, [&inside, x, &number], elem),
+        };
+        let limit = Value::Known(limit.number(elem));
+        let limits = added(ctx, [&inside, &limit, &number], elem)?;
+        return Ok(Value::Computed(two(ctx, pick, x, &limits, elem)?));
+    }
+    if is_zero {
+        return Ok(Value::Computed(two(ctx, Binary::ZeroUnless, &inside, x, elem)?));
+    }
+    added(ctx, [&inside, x, &number], elem)
+}
+
+/// Returns `inside ? x : number`.
+fn added(ctx: &mut NodeLowering<'_>, [inside, x, number]: [&Value; 3], elem: ElementType) -> Result<Value, Problem> {
+    let x = Value::Computed(two(ctx, Binary::ZeroUnless, inside, x, elem)?);
+    let number = Value::Computed(two(ctx, Binary::ZeroIf, inside, number, elem)?);
+    Ok(Value::Computed(two(ctx, Binary::Add, &x, &number, elem)?))
+}
+
+/// Returns whether each place along the axis is before the extent, for values of this number of axes.
+fn inside(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, rank: usize) -> Result<Computed, Problem> {
+    let behind = rank - 1 - bounded.axis;
+    let key = (bounded.size.count.tensor, bounded.size.bound, behind);
+    if let Some(known) = ctx.lowering.masks.get(&key) {
+        return Ok(known.clone());
+    }
+    let mut dims = vec![1; behind + 1];
+    dims[0] = bounded.size.bound;
+    ctx.budget_for(&dims, size_of::<i64>(), 1)?;
+    let places = Array::of_ints(dims, ElementType::I64, (0..bounded.size.bound as i64).collect());
+    let count = Value::Computed(bounded.size.count.clone());
+    let inside = two(ctx, Binary::Less, &Value::Known(places), &count, ElementType::Bool)?;
+    ctx.lowering.masks.insert(key, inside.clone());
+    Ok(inside)
+}
+
+/// Returns the number by which a mean over masked places is multiplied: the bound divided by the extent, for each axis.
+pub(super) fn share(ctx: &mut NodeLowering<'_>, bounds: &[BoundedAxis]) -> Result<Option<Value>, Problem> {
+    let mut share: Option<Value> = None;
+    for bounded in bounds {
+        let (bound, elem) = (math::scalar(bounded.size.bound as f32), ElementType::F32);
+        let count = Value::Computed(Computed { elem, ..bounded.size.count.clone() });
+        let next = Value::Computed(two(ctx, Binary::Div, &bound, &count, elem)?);
+        share = Some(match share {
+            Some(before) => Value::Computed(two(ctx, Binary::Mul, &before, &next, elem)?),
+            None => next,
+        });
+    }
+    // The count has an axis, which would be one of the result's, too.
+    share.map(|share| super::lower::reshaped(ctx.lowering, &share, &[])).transpose()
+}

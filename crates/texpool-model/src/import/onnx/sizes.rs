@@ -1,0 +1,130 @@
+//! Known values that hold extents which a run gives or finds: the shape arithmetic that exporters write.
+//!
+//! Such a value is known with the bound in place of the extent. Operators that only move elements keep account of which
+//! of them are extents. For all others, an extent becomes a tensor, which a run computes with.
+
+use std::mem;
+
+use super::{
+    array::Array,
+    layout::AtomLayout,
+    lower::kept_range,
+    node_lowering::NodeLowering,
+    op_registry::OnnxOpEntry,
+    value::{BoundedAxis, Computed, Size, Sizes, Value},
+};
+use crate::import::error::Problem;
+use texpool_ops::graph::ElementType;
+
+/// Operators that move elements, and which of their operands hold those.
+const MOVES: [(&str, &[usize]); 12] = [
+    ("Cast", &[0]),
+    ("Concat", &[]),
+    ("Expand", &[0]),
+    ("Flatten", &[0]),
+    ("Gather", &[0]),
+    ("Identity", &[0]),
+    ("Reshape", &[0]),
+    ("Slice", &[0]),
+    ("Split", &[0]),
+    ("Squeeze", &[0]),
+    ("Unsqueeze", &[0]),
+    ("Where", &[1, 2]),
+];
+
+/// Returns the elements of a Shape that are extents of a run.
+pub(super) fn of_shape(ctx: &NodeLowering<'_>, bounds: &[BoundedAxis]) -> Result<Sizes, Problem> {
+    let rank = ctx.operand(0)?.dims().len();
+    let size = |axis: usize| bounds.iter().find(|bounded| bounded.axis == axis).map(|bounded| bounded.size.clone());
+    Ok(kept_range(ctx, rank)?.map(size).collect())
+}
+
+/// Returns the extents that the results of a node hold if it moves or compares known elements. `None` if it computes with
+/// them.
+pub(super) fn of_results(
+    ctx: &mut NodeLowering<'_>,
+    entry: &OnnxOpEntry,
+    own: &str,
+) -> Result<Option<Vec<Sizes>>, Problem> {
+    if ctx.operands.iter().flatten().any(|value| value.known().is_none()) {
+        return Ok(None);
+    }
+    if own == "Equal" {
+        return Ok(never_equal(ctx).then(Vec::new));
+    }
+    let Some((_, moved)) = MOVES.iter().find(|(name, _)| *name == own) else { return Ok(None) };
+    let is_moved = |position: usize| moved.is_empty() || moved.contains(&position);
+    if ctx.sizes.iter().enumerate().any(|(position, sizes)| !sizes.is_empty() && !is_moved(position)) {
+        return Ok(None);
+    }
+    let Some(fold) = entry.fold else { return Ok(None) };
+    // Moves the numbers of the extents, counted from one, in place of the elements.
+    let all: Vec<Size> = ctx.sizes.iter().flatten().flatten().cloned().collect();
+    let mut next = 0;
+    let mut number = |size: Option<&Size>| {
+        next += i64::from(size.is_some());
+        if size.is_some() { next } else { 0 }
+    };
+    let mut numbered = Vec::with_capacity(ctx.operands.len());
+    for (position, operand) in ctx.operands.iter().enumerate() {
+        numbered.push(match operand {
+            Some(value) if is_moved(position) => {
+                let sizes = ctx.sizes.get(position).map(Vec::as_slice).unwrap_or_default();
+                let numbers = (0..value.len()).map(|i| number(sizes.get(i).and_then(Option::as_ref))).collect();
+                Some(Value::Known(Array::of_ints(value.dims().to_vec(), ElementType::I64, numbers)))
+            }
+            other => other.clone(),
+        });
+    }
+    let operands = mem::replace(&mut ctx.operands, numbered);
+    let folded = fold(ctx);
+    ctx.operands = operands;
+    folded?;
+    let results = ctx.results.iter_mut().map(Option::take).collect::<Vec<_>>();
+    let sizes = |value: &Value| -> Option<Sizes> {
+        let numbers = value.known().filter(|array| array.element_type() != ElementType::Bool)?.to_f32();
+        Some(numbers.iter().map(|&number| all.get((number as usize).checked_sub(1)?).cloned()).collect())
+    };
+    Ok(results.iter().map(|result| result.as_ref().map_or(Some(Sizes::new()), sizes)).collect())
+}
+
+/// Returns whether a comparison is of extents with numbers that they never are.
+fn never_equal(ctx: &NodeLowering<'_>) -> bool {
+    let [Some(a), Some(b)] = [0, 1].map(|position| ctx.sizes.get(position)) else { return false };
+    let (sizes, other) = if a.is_empty() { (b, 0) } else { (a, 1) };
+    let numbers = ctx.optional(other).and_then(|value| value.known().map(|array| array.to_f32().into_owned()));
+    let is_apart = |size: &Size| {
+        let possible = size.least as f32..=size.bound as f32;
+        numbers.iter().flatten().all(|number| !possible.contains(number))
+    };
+    ctx.sizes.get(other).is_some_and(Vec::is_empty) && sizes.iter().flatten().all(is_apart)
+}
+
+/// Turns operands that are an extent into tensors, which a run computes with.
+pub(super) fn to_tensors(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    for position in 0..ctx.operands.len() {
+        if let (Some(value), Some(sizes)) = (ctx.operands[position].take(), ctx.sizes.get(position)) {
+            ctx.operands[position] = Some(as_tensor(value, sizes)?);
+        }
+    }
+    Ok(())
+}
+
+/// Returns a value that is an extent as a tensor. Others are returned as they are.
+pub(super) fn as_tensor(value: Value, sizes: &[Option<Size>]) -> Result<Value, Problem> {
+    match sizes {
+        [Some(size)] => {
+            let dims = value.dims().to_vec();
+            let layout = AtomLayout::natural(&dims);
+            Ok(Value::Computed(Computed { dims, layout, elem: value.element_type(), ..size.count.clone() }))
+        }
+        sizes => match sizes.iter().flatten().next() {
+            Some(Size { bound, .. }) => {
+                let reason =
+                    format!("it computes with extents, one of which is found in a run, and is at most {bound}");
+                Err(Problem::unsupported(reason))
+            }
+            None => Ok(value),
+        },
+    }
+}

@@ -1,0 +1,369 @@
+//! Extents of inputs that each run gives, up to a bound.
+
+use texpool_model::import::ImportOptions;
+use texpool_ops::{
+    graph::{ExtentError, Graph},
+    ops::reference,
+};
+
+use super::support::{
+    import_with,
+    onnx::{Attr, Dim, Model},
+};
+
+/// The most rows of a run.
+const MOST: usize = 7;
+
+/// The greatest number up to which 32-bit floats hold all integers.
+const EXACT: usize = 1 << 24;
+
+/// Values of a row.
+const COLUMNS: i64 = 4;
+
+/// Pseudo-random numbers.
+struct Random(u32);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 8) as usize % bound
+    }
+
+    fn values(&mut self, len: usize) -> Vec<f32> {
+        (0..len).map(|_| self.below(33) as f32 / 8.0 - 2.0).collect()
+    }
+}
+
+/// Reads a model for any number of rows up to a bound.
+fn bounded(m: &Model) -> Result<Graph, String> {
+    let bounds = [("n".to_owned(), MOST)].into();
+    import_with(m.bytes(), &ImportOptions { bounds, ..ImportOptions::default() }).map_err(|error| error.to_string())
+}
+
+/// Reads a model for one number of rows.
+fn exact(m: &Model, rows: usize) -> Graph {
+    let dims = [("n".to_owned(), rows)].into();
+    import_with(m.bytes(), &ImportOptions { dims, ..ImportOptions::default() }).unwrap()
+}
+
+/// Extents and values of the outputs of a run.
+fn run(graph: &Graph, inputs: &[Vec<f32>]) -> Vec<(Vec<usize>, Vec<f32>)> {
+    let given: Vec<(usize, &[f32])> = inputs.iter().map(Vec::as_slice).enumerate().collect();
+    let padded: Vec<Vec<f32>> =
+        graph.padded_inputs(&given, EXACT).unwrap().into_iter().map(|(_, values)| values.into_owned()).collect();
+    let mut outputs = reference::outputs(graph, &padded).unwrap();
+    graph.cut_outputs(&mut outputs);
+    outputs.into_iter().enumerate().map(|(i, values)| (graph.output_dims(i, values.len()), values)).collect()
+}
+
+/// Checks that a model which is read once gives the same as one that is read for the number of rows of each run.
+fn agrees(m: &Model, inputs: impl Fn(usize) -> Vec<Vec<f32>>, what: &str) {
+    let graph = bounded(m).unwrap_or_else(|error| panic!("{what}: {error}"));
+    for rows in [3, MOST, 1, 5] {
+        let (found, expected) = (run(&graph, &inputs(rows)), run(&exact(m, rows), &inputs(rows)));
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found.0, expected.0, "{what}, {rows} rows");
+            for (a, b) in found.1.iter().zip(&expected.1) {
+                let near = a.to_bits() == b.to_bits() || (a - b).abs() <= 1e-5 * b.abs().max(1.0);
+                assert!(near, "{what}, {rows} rows: {a} instead of {b}");
+            }
+        }
+    }
+}
+
+/// A model that begins with rows in `rows`.
+fn model() -> Model {
+    let mut m = Model::new();
+    m.open_input("rows", 1, &[Dim::Named("n"), Dim::Is(COLUMNS)]);
+    for (name, numbers) in [
+        ("zero", &[0][..]),
+        ("one", &[1]),
+        ("two", &[2]),
+        ("three", &[3]),
+        ("end", &[9]),
+        ("all", &[-1, 4]),
+        ("flat", &[-1]),
+        ("halves", &[0, 2, 2]),
+        ("picked", &[3, 1, 0, 3]),
+    ] {
+        m.ints(name, numbers);
+    }
+    for (name, number) in [("i0", 0), ("i1", 1)] {
+        m.tensor(name, 7, &[], &super::support::onnx::bytes(9, &i64::to_le_bytes(number)));
+    }
+    m.floats("row", &[1, COLUMNS], &[0.5, -1.0, 2.0, 0.25]);
+    m.floats("square", &[4, 4], &(0..16).map(|i| (i % 5) as f32 / 2.0 - 1.0).collect::<Vec<_>>());
+    m
+}
+
+fn axis(axis: i64) -> (&'static str, Attr) {
+    ("axis", Attr::Int(axis))
+}
+
+/// Number of the operators of `step`.
+const STEPS: usize = 26;
+
+/// Adds operators that read rows and give as many rows of as many columns.
+fn step(m: &mut Model, which: usize, x: &str, y: &str) {
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|part| format!("{y} {part}"));
+    let [a, b, c, d] = [&a, &b, &c, &d].map(String::as_str);
+    let swap = [("perm", Attr::Ints(vec![1, 0]))];
+    match which {
+        0 => m.node("Relu", &[x], &[y], &[]),
+        1 => m.node("Add", &["row", x], &[y], &[]),
+        2 => m.node("Mul", &[x, "rows"], &[y], &[]),
+        3 => m.node("MatMul", &[x, "square"], &[y], &[]),
+        4 => m.node("Softmax", &[x], &[y], &[axis(0)]),
+        5 => {
+            m.node("Unsqueeze", &[x, "one"], &[a], &[]);
+            m.node("Squeeze", &[a, "one"], &[y], &[]);
+        }
+        6 => m.node("Gather", &[x, "picked"], &[y], &[axis(1)]),
+        7 => {
+            m.node("Slice", &[x, "one", "end", "one"], &[a], &[]);
+            m.node("Slice", &[x, "zero", "one", "one"], &[b], &[]);
+            m.node("Concat", &[a, b], &[y], &[axis(1)]);
+        }
+        8 => {
+            m.node("Reshape", &[x, "halves"], &[a], &[]);
+            m.node("Reshape", &[a, "all"], &[y], &[]);
+        }
+        9..=16 => {
+            let op = [
+                "ReduceMean",
+                "ReduceSum",
+                "ReduceMax",
+                "ReduceMin",
+                "ReduceL1",
+                "ReduceL2",
+                "ReduceSumSquare",
+                "ReduceProd",
+            ][which - 9];
+            m.node(op, &[x, "zero"], &[a], &[]);
+            m.node("Tanh", &[a], &[b], &[]);
+            m.node("Add", &[x, b], &[y], &[]);
+        }
+        // Each row is weighed by its likeness to the others.
+        17 => {
+            m.node("Transpose", &[x], &[a], &swap);
+            m.node("MatMul", &[x, a], &[b], &[]);
+            m.node("Softmax", &[b], &[c], &[]);
+            m.node("MatMul", &[c, x], &[y], &[]);
+        }
+        18 => {
+            m.node("Gemm", &[x, x], &[a], &[("transA", Attr::Int(1))]);
+            m.node("MatMul", &[x, a], &[b], &[]);
+            m.node("Tanh", &[b], &[y], &[]);
+        }
+        19 => {
+            m.node("ArgMax", &[x], &[a], &[axis(0)]);
+            m.node("Cast", &[a], &[b], &[("to", Attr::Int(1))]);
+            m.node("Sub", &[x, b], &[y], &[]);
+        }
+        20 => m.node("CumSum", &[x, "i0"], &[y], &[("reverse", Attr::Int(1))]),
+        // The first row is subtracted from all.
+        21 => {
+            m.node("Gather", &[x, "zero"], &[a], &[axis(0)]);
+            m.node("Sub", &[x, a], &[y], &[]);
+        }
+        // The extents of the rows are read and used again.
+        22 => {
+            m.node("Shape", &[x], &[a], &[]);
+            m.node("Gather", &[a, "zero"], &[b], &[axis(0)]);
+            m.node("Concat", &[b, "two", "two"], &[c], &[axis(0)]);
+            m.node("Reshape", &[x, c], &[d], &[]);
+            m.node("Reshape", &[d, a], &[y], &[]);
+        }
+        // A number for each row.
+        23 => {
+            m.node("Shape", &[x], &[a], &[]);
+            m.node("Gather", &[a, "i0"], &[b], &[axis(0)]);
+            m.node("Range", &["i0", b, "i1"], &[c], &[]);
+            m.node("Unsqueeze", &[c, "one"], &[d], &[]);
+            let to_float = format!("{y} float");
+            m.node("Cast", &[d], &[&to_float], &[("to", Attr::Int(1))]);
+            m.node("Sub", &[x, &to_float], &[y], &[]);
+        }
+        // A row is repeated as often as there are rows.
+        24 => {
+            m.node("Shape", &[x], &[a], &[]);
+            m.node("Expand", &["row", a], &[b], &[]);
+            m.node("Max", &[x, b], &[y], &[]);
+        }
+        // The number of rows is computed with.
+        _ => {
+            m.node("Shape", &[x], &[a], &[("end", Attr::Int(1))]);
+            m.node("Cast", &[a], &[b], &[("to", Attr::Int(1))]);
+            m.node("Div", &[x, b], &[y], &[]);
+        }
+    }
+}
+
+#[test]
+fn each_operator_gives_the_same_rows_as_in_a_graph_that_is_made_for_them() {
+    for which in 0..STEPS {
+        let mut m = model();
+        step(&mut m, which, "rows", "y");
+        m.output("y");
+        agrees(&m, |rows| vec![Random(which as u32).values(rows * COLUMNS as usize)], &format!("step {which}"));
+    }
+}
+
+#[test]
+fn chains_give_the_same_rows_as_in_a_graph_that_is_made_for_them() {
+    for seed in 0..60 {
+        let mut random = Random(seed);
+        let mut m = model();
+        let (mut last, mut steps) = ("rows".to_owned(), Vec::new());
+        for place in 0..5 {
+            let next = format!("step{place}");
+            steps.push(random.below(STEPS));
+            step(&mut m, steps[place], &last, &next);
+            last = next;
+        }
+        m.output(&last);
+        agrees(&m, |rows| vec![Random(seed + 99).values(rows * COLUMNS as usize)], &format!("seed {seed}, {steps:?}"));
+    }
+}
+
+#[test]
+fn a_graph_has_the_bound_and_an_input_for_the_extent() {
+    let mut m = Model::new();
+    m.open_input("x", 1, &[Dim::Named("n"), Dim::Is(2)]);
+    m.open_input("w", 1, &[Dim::Is(1), Dim::Named("n")]);
+    m.node("MatMul", &["w", "x"], &["y"], &[]);
+    m.node("Abs", &["x"], &["z"], &[]);
+    m.output("y");
+    m.output("z");
+    let graph = bounded(&m).unwrap();
+    assert_eq!((graph.inputs.len(), graph.caller_inputs().len()), (3, 2));
+    let axes: Vec<[usize; 3]> = graph.bounded_inputs.iter().map(|b| [b.input, b.axis, b.count]).collect();
+    assert_eq!(axes, [[0, 0, 2], [1, 1, 2]]);
+    let outputs: Vec<(usize, usize)> = graph.bounded.iter().map(|b| (b.output, b.axis)).collect();
+    assert_eq!(outputs, [(1, 0)]);
+    assert_eq!(run(&graph, &[vec![1.0, 2.0, 3.0, 4.0], vec![1.0, 10.0]])[0], (vec![1, 2], vec![31.0, 42.0]));
+
+    // Texels of few bits do not hold greater extents.
+    let error = graph.padded_inputs(&[(0, &[0.0; 10]), (1, &[0.0; 5])], 4).unwrap_err();
+    assert_eq!(error, ExtentError::Outside { input: "x".to_owned(), axis: 0, bound: 4, found: 5 });
+
+    // Both inputs have the extent.
+    let error = graph.padded_inputs(&[(0, &[0.0; 6]), (1, &[0.0; 2])], EXACT).unwrap_err();
+    assert_eq!(error, ExtentError::Differ { inputs: ["x".to_owned(), "w".to_owned()], extents: [3, 2] });
+    let error = graph.padded_inputs(&[(0, &[0.0; 16]), (1, &[0.0; 8])], EXACT).unwrap_err();
+    assert_eq!(error, ExtentError::Outside { input: "x".to_owned(), axis: 0, bound: MOST, found: 8 });
+    let error = graph.padded_inputs(&[(0, &[]), (1, &[])], EXACT).unwrap_err();
+    assert_eq!(error.to_string(), "input `x` has no places along axis 0, and the model takes 1 to 7");
+}
+
+/// Networks of images, whose batch each run gives, and recurrent cells.
+#[test]
+fn batches_of_images_and_sequences_pass() {
+    let mut m = Model::new();
+    m.open_input("x", 1, &[Dim::Named("n"), Dim::Is(2), Dim::Is(6), Dim::Is(5)]);
+    m.open_input("state", 1, &[Dim::Is(1), Dim::Named("n"), Dim::Is(3)]);
+    let numbers = |seed, len| Random(seed).values(len);
+    m.floats("filter", &[4, 2, 3, 3], &numbers(1, 72));
+    m.floats("four", &[4], &numbers(2, 4));
+    m.floats("positive", &[4], &[1.0, 2.0, 0.5, 0.25]);
+    m.floats("dense", &[4, 3], &numbers(3, 12));
+    m.floats("input weights", &[1, 9, 3], &numbers(4, 27));
+    m.floats("state weights", &[1, 9, 3], &numbers(5, 27));
+    m.ints("steps", &[0, 2, 3]);
+    m.ints("one", &[1]);
+    m.node("Conv", &["x", "filter"], &["a"], &[("pads", Attr::Ints(vec![1; 4]))]);
+    m.node("BatchNormalization", &["a", "four", "four", "four", "positive"], &["b"], &[]);
+    m.node("MaxPool", &["b"], &["c"], &[("kernel_shape", Attr::Ints(vec![2, 2]))]);
+    m.node("GlobalAveragePool", &["c"], &["d"], &[]);
+    m.node("Flatten", &["d"], &["e"], &[]);
+    m.node("Gemm", &["e", "dense"], &["f"], &[]);
+    m.node("Unsqueeze", &["f", "one"], &["g"], &[]);
+    m.node("Expand", &["g", "extents"], &["h"], &[]);
+    m.ints("extents", &[1, 2, 1]);
+    m.node("Transpose", &["h"], &["sequences"], &[("perm", Attr::Ints(vec![1, 0, 2]))]);
+    let cell = [("hidden_size", Attr::Int(3))];
+    m.node("GRU", &["sequences", "input weights", "state weights", "", "", "state"], &["y", "last"], &cell);
+    m.node("Squeeze", &["y", "one"], &["all"], &[]);
+    m.output("all");
+    m.output("last");
+    agrees(&m, |rows| vec![numbers(6, rows * 60), numbers(7, rows * 3)], "images");
+}
+
+/// Returns the refusal of an operator that reads the rows.
+fn refusal(build: impl Fn(&mut Model)) -> String {
+    let mut m = model();
+    build(&mut m);
+    m.output("y");
+    bounded(&m).unwrap_err()
+}
+
+/// An operator, its operands and its attributes.
+type Node<'n> = (&'n str, &'n [&'n str], &'n [(&'n str, Attr)]);
+
+#[test]
+fn operators_that_would_read_behind_the_extent_are_refused_by_name() {
+    let last = [("axis", Attr::Int(0)), ("select_last_index", Attr::Int(1))];
+    let plain: &[Node<'_>] = &[
+        ("Concat", &["rows", "rows"], &[axis(0)]),
+        ("Concat", &["rows", "square"], &[axis(1)]),
+        ("Gather", &["rows", "one"], &[axis(0)]),
+        ("Slice", &["rows", "one", "end", "zero"], &[]),
+        ("Reshape", &["rows", "flat"], &[]),
+        ("ArgMax", &["rows"], &last),
+        ("Size", &["rows"], &[]),
+        ("NonZero", &["rows"], &[]),
+        ("Add", &["rows", "seven"], &[]),
+        ("Split", &["rows"], &[axis(0)]),
+        ("Hardmax", &["rows"], &[axis(0)]),
+    ];
+    for (op, operands, attributes) in plain {
+        let refusal = refusal(|m| {
+            m.floats("seven", &[7, 4], &[1.0; 28]);
+            m.node(op, operands, &["y"], attributes);
+        });
+        assert!(refusal.contains(op) && refusal.contains("and is at most 7"), "{op}: {refusal}");
+    }
+    // The extent is told to operators that do not keep it.
+    for (operands, op) in [(["rows", "merged"], "Reshape"), (["square", "shape"], "Expand")] {
+        let refusal = refusal(|m| {
+            m.node("Shape", &["rows"], &["shape"], &[]);
+            m.node("Gather", &["shape", "zero"], &["n"], &[]);
+            m.node("Concat", &["two", "n", "two"], &["merged"], &[axis(0)]);
+            m.node(op, &operands, &["y"], &[]);
+        });
+        assert!(refusal.contains(op) && refusal.contains("is found in a run, and is at most 7"), "{op}: {refusal}");
+    }
+}
+
+#[test]
+fn bounds_that_do_not_fit_the_file_are_refused() {
+    let bound = |bounds: &[(&str, usize)], m: &Model| {
+        let bounds = bounds.iter().map(|&(name, bound)| (name.to_owned(), bound)).collect();
+        import_with(m.bytes(), &ImportOptions { bounds, ..ImportOptions::default() }).unwrap_err().to_string()
+    };
+    let mut m = Model::new();
+    m.open_input("x", 1, &[Dim::Named("n"), Dim::Named("m"), Dim::Is(3)]);
+    m.node("Relu", &["x"], &["y"], &[]);
+    m.output("y");
+    assert!(bound(&[("n", 4), ("m", 4)], &m).contains("two of its extents are to be given by each run"));
+    assert!(bound(&[("n", 4)], &m).contains("m (axis 1 of input `x`)"));
+    assert!(bound(&[("n", 4), ("k", 4)], &m).contains("m (axis 1"));
+    assert!(bound(&[("n", 4), ("x:1", 2), ("x:2", 3)], &m).contains("the file states 3 for axis 2 of input `x`"));
+}
+
+/// Integers, with the least and greatest that floats hold in place of infinities.
+#[test]
+fn integers_are_reduced_to_those_of_the_run() {
+    let mut m = Model::new();
+    m.open_input("x", 6, &[Dim::Named("n"), Dim::Is(3)]);
+    m.ints("zero", &[0]);
+    m.ints("two", &[2]);
+    m.node("ReduceMax", &["x", "zero"], &["most"], &[]);
+    m.node("ReduceMin", &["x", "zero"], &["least"], &[]);
+    m.node("ReduceSum", &["x", "zero"], &["sum"], &[]);
+    m.node("ArgMin", &["x"], &["place"], &[axis(0)]);
+    ["most", "least", "sum", "place"].into_iter().for_each(|name| m.output(name));
+    agrees(&m, |rows| vec![(0..rows * 3).map(|i| (i * 7 % 11) as f32 - 30.0).collect()], "integers");
+    agrees(&m, |rows| vec![(0..rows * 3).map(|i| (i * 7 % 11) as f32 + 30.0).collect()], "integers");
+}
