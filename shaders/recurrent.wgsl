@@ -84,17 +84,21 @@ fn recurrent_sum(w: Weights, slice: u32, start: u32, before: vec4<f32>) -> vec4<
     return sum;
 }
 
+// The product with the input, and the bias.
+fn input_term(w: Weights, src: Tensor, row: u32, slice: u32, at_step: u32) -> vec4<f32> {
+    return read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+}
+
 // The part of a gate that does not depend on the hidden values.
 fn gate_term(w: Weights, src: Tensor, row: u32, slice: u32, at_step: u32) -> vec4<f32> {
     if CELL == CELL_GRU_RESET_AFTER && slice >= 2u * HIDDEN_SLICES { return weight_of(w, slice, EXTRA); }
-    return read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+    return input_term(w, src, row, slice, at_step);
 }
 
 // The part of the candidate of a GRU that its reset gate does not multiply.
 fn unreset(w: Weights, src: Tensor, row: u32, s: u32, at_step: u32) -> vec4<f32> {
     if CELL != CELL_GRU_RESET_AFTER { return vec4(0.0); }
-    let slice = 2u * HIDDEN_SLICES + s;
-    return read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+    return input_term(w, src, row, 2u * HIDDEN_SLICES + s, at_step);
 }
 
 // The nearest of 256 equally spaced values from `least` to `greatest`, one of which is zero.

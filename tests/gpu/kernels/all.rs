@@ -1,10 +1,10 @@
 //! A case of every operator: one that has none, or whose kernel was forgotten, is named here.
 
 use texpool_ops::graph::{
-    Binary, Cell, CellFunction, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
-    GatherElements, GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode, Padding,
-    Pool2d, PoolKind, Recurrent, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth,
-    StridedSlice, Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
+    Binary, Cell, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather, GatherElements,
+    GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
+    Recurrent, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth, StridedSlice, Threshold,
+    TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
@@ -17,19 +17,6 @@ const HALF: Threshold = Threshold { value: 0.5, is_included: false };
 
 /// An operand that is computed.
 const X: [usize; 4] = [2, 4, 6, 8];
-
-/// A cell in both directions that gives the values of all steps and the final ones.
-const PLAIN_CELL: Recurrent = Recurrent {
-    cell: Cell::Plain,
-    reverse: [false, true],
-    functions: [CellFunction::plain(Unary::Tanh); 3],
-    clip: None,
-    cell_clip: None,
-    initial: false,
-    lengths: false,
-    sequence: true,
-    finals: true,
-};
 
 /// An operator with its operands and the extents of its result.
 type Case = (Op, Vec<Source>, [usize; 4]);
@@ -72,7 +59,11 @@ fn cases() -> Vec<Case> {
         (Op::Lrn(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }), vec![x()], X),
         (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
-        (Op::Recurrent(PLAIN_CELL), vec![placed([2, 2, 6, 8]), recurrent::weights(2, 8, 8)], [2, 2, 7, 8]),
+        (
+            Op::Recurrent(recurrent::plain(Cell::Plain)),
+            vec![placed([2, 2, 6, 8]), recurrent::weights(2, 8, 8)],
+            [2, 2, 7, 8],
+        ),
         (
             Op::NonMaxSuppression(NonMaxSuppression { places: 5, score: HALF, overlap: HALF, unused: [0.0; 2] }),
             vec![placed([2, 1, 40, 4]), placed([2, 3, 1, 40])],

@@ -13,7 +13,8 @@ const CELLS: [Cell; 6] = [
     Cell::Lstm { coupled: false, rounded: true },
 ];
 
-fn plain(cell: Cell) -> Recurrent {
+/// A cell in both directions that gives the values of all steps and the final ones.
+pub(super) fn plain(cell: Cell) -> Recurrent {
     let [gate, line] = [Unary::Logistic, Unary::Tanh].map(CellFunction::plain);
     Recurrent {
         cell,

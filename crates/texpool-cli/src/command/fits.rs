@@ -37,20 +37,16 @@ fn size_arg(text: &str) -> Result<Size, String> {
     Ok(Size { text: text.to_owned(), bytes: parse_size(text)? })
 }
 
-// The question is which plan fits, so flags that choose a plan are refused, and not shown.
+/// Arguments that choose a plan. They are refused and not shown, because the question is which plan fits.
+const CHOICES: [&str; 5] = ["objective", "budget", "stream", "stripes", "weight_tile"];
+
 #[derive(Debug, clap::Args)]
-#[command(
-    mut_arg("objective", |arg| arg.hide(true)),
-    mut_arg("budget", |arg| arg.hide(true)),
-    mut_arg("stream", |arg| arg.hide(true)),
-    mut_arg("stripes", |arg| arg.hide(true)),
-    mut_arg("weight_tile", |arg| arg.hide(true))
-)]
+#[command(mut_args(|arg| if CHOICES.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg }))]
 pub(super) struct Args {
     /// Limit on all device memory of a model, such as 8MiB, 512KiB or 1500000.
     #[arg(
         value_parser = size_arg,
-        conflicts_with_all = ["objective", "budget", "stream", "stripes", "weight_tile"],
+        conflicts_with_all = CHOICES,
         help_heading = "Input"
     )]
     size: Size,

@@ -83,7 +83,7 @@ impl BoundedOutput {
 /// let (x, n) = (b.input("x", &[4])?, b.input("extent", &[1])?);
 /// let y = b.unary("y", Unary::Sqrt, x)?;
 /// let mut graph = b.finish(&[y])?;
-/// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 3, count: 1 });
+/// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1 });
 /// check(&graph)?;
 /// assert_eq!(graph.caller_inputs(), [x]);
 ///
