@@ -1,6 +1,4 @@
-// Textures of 16-bit floats; arithmetic stays in 32 bits.
-alias Readable = texture_storage_2d<rgba16float, read>;
-alias Writable = texture_storage_2d<rgba16float, write>;
+// Texels of 16-bit floats; arithmetic stays in 32 bits.
 alias Texel = vec4<f32>;
 
 // The values of a texel.

@@ -1,6 +1,4 @@
-// Textures of 32-bit floats.
-alias Readable = texture_storage_2d<rgba32float, read>;
-alias Writable = texture_storage_2d<rgba32float, write>;
+// Texels of 32-bit floats.
 alias Texel = vec4<f32>;
 
 // The values of a texel.

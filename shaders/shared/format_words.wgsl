@@ -1,6 +1,4 @@
-// Textures of words, which are the bits of 32-bit floats.
-alias Readable = texture_storage_2d<rgba32uint, read>;
-alias Writable = texture_storage_2d<rgba32uint, write>;
+// Texels of words, which are the bits of 32-bit floats.
 alias Texel = vec4<u32>;
 
 // The values of a texel.

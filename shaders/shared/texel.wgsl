@@ -5,11 +5,9 @@
 // structs that stand here and in front of each kernel: `dispatch_params`, `step_params`, `tensor`, `params`. The Rust
 // side states both (`crates/texpool-ops/src/kernels/params.rs` those of this file), and writes the last three of a
 // dispatch in that order, then row tables, into its block, which `table` is; `dispatch_table` is the first. Where both
-// lie, `crates/texpool-gpu/src/param_binding.rs` says. Behind this comes one of `weight_*.wgsl`, which reads weights as
-// they are packed.
-@group(0) @binding(1) var target_texture: Writable;
-@group(0) @binding(2) var input_texture: Readable;
-@group(0) @binding(4) var second_texture: Readable;
+// lie, `crates/texpool-gpu/src/param_binding.rs` says. `crates/texpool-gpu/src/tensor_memory.rs` declares the bindings of
+// tensors and weights, with `load_input`, `load_second`, `load_weight` and `write_texel`. Behind this comes one of
+// `weight_*.wgsl`, which reads weights as they are packed.
 // Two counts for each node of the graph: finite values outside the 16-bit range, and indices outside their axis.
 @group(0) @binding(6) var<storage, read_write> counters: array<atomic<u32>>;
 
@@ -123,11 +121,11 @@ fn at(texel: u32, shift: u32) -> vec2<u32> {
 }
 
 fn read_input(t: Tensor, texel: u32) -> vec4<f32> {
-    return from_texel(textureLoad(input_texture, at(texel, t.shift)));
+    return from_texel(load_input(texel, t.shift));
 }
 
 fn read_second(t: Tensor, texel: u32) -> vec4<f32> {
-    return from_texel(textureLoad(second_texture, at(texel, t.shift)));
+    return from_texel(load_second(texel, t.shift));
 }
 
 // Contribution of four input channels to four output channels: column `j` belongs to input channel `j`.
@@ -273,5 +271,5 @@ fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
     v = activate(THEN, v, slice, step.alphas.y, step.betas.y);
     v = select(vec4(0.0), v, has_channels(t, slice));
     count_saturated(v);
-    textureStore(target_texture, at(texel_of(t, row, slice, x), t.shift), to_texel(saturated(v)));
+    write_texel(texel_of(t, row, slice, x), t.shift, to_texel(saturated(v)));
 }

@@ -2,7 +2,6 @@
 // lowest byte first; a texel holds sixteen weights. The scales of an output slice, then its zero points, stand in
 // front of its weights. Everything else (scales, zero points, biases, alphas) is stored as texels of four 32-bit
 // floats.
-@group(0) @binding(3) var weight_texture: texture_storage_2d<rgba32uint, read>;
 
 // Texels of a `WeightMatrix`.
 const MATRIX_TEXELS: u32 = 1u;
@@ -17,7 +16,7 @@ struct WeightScale {
 }
 
 fn weight_floats(texel: u32, shift: u32) -> vec4<f32> {
-    return bitcast<vec4<f32>>(textureLoad(weight_texture, at(texel, shift)));
+    return bitcast<vec4<f32>>(load_weight(texel, shift));
 }
 
 // Reads texel `i` of the operator's weights as four 32-bit floats.
@@ -41,7 +40,7 @@ fn scaled(word: u32, scale: WeightScale) -> vec4<f32> {
 
 // The matrix of `texel`, which counts from the texture's first.
 fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
-    let words = textureLoad(weight_texture, at(texel, shift));
+    let words = load_weight(texel, shift);
     return WeightMatrix(scaled(words.x, scale), scaled(words.y, scale), scaled(words.z, scale), scaled(words.w, scale));
 }
 
@@ -52,5 +51,5 @@ fn tap_texels(taps: u32) -> u32 {
 
 // Weight `tap` of the four channels whose weights begin with texel `first` of the texture.
 fn weight_tap(first: u32, tap: u32, shift: u32, scale: WeightScale) -> vec4<f32> {
-    return scaled(textureLoad(weight_texture, at(first + tap / 4u, shift))[tap & 3u], scale);
+    return scaled(load_weight(first + tap / 4u, shift)[tap & 3u], scale);
 }

@@ -1,6 +1,5 @@
 // Weights as 16-bit floats in words. A word holds two output channels, lower half first; a texel holds eight weights.
 // Everything else (biases, alphas) is stored as texels of four 32-bit floats.
-@group(0) @binding(3) var weight_texture: texture_storage_2d<rgba32uint, read>;
 
 // Texels of a `WeightMatrix`.
 const MATRIX_TEXELS: u32 = 2u;
@@ -14,7 +13,7 @@ alias WeightScale = f32;
 // Reads texel `i` of the operator's weights as four 32-bit floats.
 fn read_weight(i: u32) -> vec4<f32> {
     let dispatch = dispatch_params();
-    return bitcast<vec4<f32>>(textureLoad(weight_texture, at(dispatch.weight_base + i, dispatch.weight_shift)));
+    return bitcast<vec4<f32>>(load_weight(dispatch.weight_base + i, dispatch.weight_shift));
 }
 
 // Returns the scale of the output slice that begins at `texel` of the texture.
@@ -30,8 +29,8 @@ fn halves(words: vec2<u32>) -> vec4<f32> {
 
 // The matrix from `texel` on, which counts from the texture's first.
 fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
-    let first = textureLoad(weight_texture, at(texel, shift));
-    let second = textureLoad(weight_texture, at(texel + 1u, shift));
+    let first = load_weight(texel, shift);
+    let second = load_weight(texel + 1u, shift);
     return WeightMatrix(halves(first.xy), halves(first.zw), halves(second.xy), halves(second.zw));
 }
 
@@ -42,6 +41,6 @@ fn tap_texels(taps: u32) -> u32 {
 
 // Weight `tap` of the four channels whose weights begin with texel `first` of the texture.
 fn weight_tap(first: u32, tap: u32, shift: u32, scale: WeightScale) -> vec4<f32> {
-    let words = textureLoad(weight_texture, at(first + tap / 2u, shift));
+    let words = load_weight(first + tap / 2u, shift);
     return halves(select(words.xy, words.zw, (tap & 1u) != 0u));
 }

@@ -1,5 +1,4 @@
 // Weights as texels of the pool's format: four output channels each.
-@group(0) @binding(3) var weight_texture: Readable;
 
 // Texels of a `WeightMatrix`.
 const MATRIX_TEXELS: u32 = 4u;
@@ -11,7 +10,7 @@ const SCALE_TEXELS: u32 = 0u;
 alias WeightScale = f32;
 
 fn weight_values(texel: u32, shift: u32) -> vec4<f32> {
-    return from_texel(textureLoad(weight_texture, at(texel, shift)));
+    return from_texel(load_weight(texel, shift));
 }
 
 // Texel `i` of the operator's own weights.

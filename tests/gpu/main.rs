@@ -13,6 +13,7 @@ mod device_profile;
 mod faults;
 mod given;
 mod goldens;
+mod in_buffers;
 mod in_place;
 mod invariance;
 mod kernels;

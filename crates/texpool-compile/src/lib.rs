@@ -20,7 +20,7 @@ mod search;
 mod streaming;
 mod weight_format;
 
-pub use ceiling::{DeviceCeiling, ReadSpeed};
+pub use ceiling::{DeviceCeiling, MemorySpeed};
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::{CompileError, StripesError};
 pub use intermediates_alone::IntermediatesAlone;

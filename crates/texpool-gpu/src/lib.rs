@@ -49,6 +49,7 @@ mod run_warnings;
 mod specialised;
 mod staging;
 mod streamed;
+mod tensor_memory;
 mod tensor_role;
 mod texture_format;
 mod texture_problem;
@@ -71,6 +72,8 @@ pub use device::adapters;
 pub use device::{AdapterSummary, Gpu, GpuOptions, TIMEOUT, adapters_async};
 pub use error::GpuError;
 pub use executor::{Executor, ExecutorOptions};
+#[cfg(not(target_arch = "wasm32"))]
+pub use executor::{InBuffers, MemoryComparison};
 pub use few::Few;
 #[cfg(not(target_arch = "wasm32"))]
 pub use interrupt::Interrupt;

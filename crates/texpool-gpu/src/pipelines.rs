@@ -8,23 +8,32 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{
-    DispatchBinding, Gpu, GpuError, ParamBinding, param_binding,
-    process::Process,
-    texture_format::{WORDS, texture_format},
-};
+use super::{DispatchBinding, Gpu, GpuError, ParamBinding, param_binding, process::Process, tensor_memory::MemoryKind};
 use texpool_ops::kernels::{Constants, Shader};
 use texpool_plan::TexelFormat;
 
-/// Returns the complete WGSL of a pipeline: declarations of the parameters, the storage format of values, and then
-/// all sources in [`Shader::source`], concatenated.
+/// Returns the complete WGSL of a pipeline: declarations of the parameters and of the textures, the storage format of
+/// values, and then all sources in [`Shader::source`], concatenated.
 pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding, own: DispatchBinding) -> String {
-    let format = match format {
+    source_in(MemoryKind::Textures, shader, format, table, own)
+}
+
+/// Returns the complete WGSL of a pipeline for tensors in a kind of memory.
+fn source_in(
+    memory: MemoryKind,
+    shader: Shader,
+    format: TexelFormat,
+    table: ParamBinding,
+    own: DispatchBinding,
+) -> String {
+    let conversions = match format {
         TexelFormat::Rgba32Float => texpool_shaders::shared::FORMAT_F32,
         TexelFormat::Rgba16Float => texpool_shaders::shared::FORMAT_F16,
         TexelFormat::Rgba32Uint => texpool_shaders::shared::FORMAT_WORDS,
     };
-    [&param_binding::declarations(table, own), format, &shader.source()].concat()
+    let weights = if shader.weights().is_words() { TexelFormat::Rgba32Uint } else { format };
+    let bindings = param_binding::declarations(table, own) + &memory.declarations(format, weights);
+    [&bindings, conversions, &shader.source()].concat()
 }
 
 /// Key of a pipeline within a device and format. Constants are sorted by name, with their values as bits.
@@ -114,6 +123,7 @@ struct Layouts {
 #[derive(Debug)]
 pub struct Pipelines {
     gpu: Gpu,
+    memory: MemoryKind,
     format: TexelFormat,
     own: DispatchBinding,
     /// Layouts for weights as texels, then as words; in each pair, first without counters, then with.
@@ -137,16 +147,25 @@ impl Pipelines {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_cache(gpu: &Gpu, format: TexelFormat, cache: SharedPipelines) -> Result<Self, GpuError> {
+        Self::in_memory(MemoryKind::Textures, gpu, format, cache)
+    }
+
+    /// Version of `with_cache` for tensors in a kind of memory. A cache serves one kind.
+    pub(super) fn in_memory(
+        memory: MemoryKind,
+        gpu: &Gpu,
+        format: TexelFormat,
+        cache: SharedPipelines,
+    ) -> Result<Self, GpuError> {
         let own = DispatchBinding::of(&gpu.device);
         let [uniform, storage] = gpu.scoped("creating bind group layouts", || {
             let storage = wgpu::BufferBindingType::Storage { read_only: true };
-            let weights = [texture_format(format), WORDS];
-            let formats = |weights| (texture_format(format), weights);
+            let tensors = [format, TexelFormat::Rgba32Uint].map(|weights| memory.layout(format, weights));
             [wgpu::BufferBindingType::Uniform, storage].map(|block| {
-                weights.map(|weights| [false, true].map(|counted| layouts(gpu, formats(weights), block, own, counted)))
+                tensors.map(|tensors| [false, true].map(|counted| layouts(gpu, tensors, block, own, counted)))
             })
         })?;
-        Ok(Self { gpu: gpu.clone(), format, own, uniform, storage, made: BTreeMap::new(), cache })
+        Ok(Self { gpu: gpu.clone(), memory, format, own, uniform, storage, made: BTreeMap::new(), cache })
     }
 
     /// Returns descriptions of all pipelines in use.
@@ -201,7 +220,7 @@ impl Pipelines {
         let _span = tracing::debug_span!("pipeline", kernel = shader.name()).entered();
         // The cache is not locked while compiling: two sessions may compile the same kernel, and either pipeline will
         // do.
-        let text = source(shader, self.format, table, self.own);
+        let text = source_in(self.memory, shader, self.format, table, self.own);
         let (module, constants) = self.gpu.scoped(&format!("compiling shader {}", shader.name()), || {
             let (source, constants) = shader_source(text, constants);
             (trusted_module(&self.gpu.device, shader, source), constants)
@@ -228,31 +247,19 @@ impl Pipelines {
 
 fn layouts(
     gpu: &Gpu,
-    (format, weights): (wgpu::TextureFormat, wgpu::TextureFormat),
+    tensors: [wgpu::BindGroupLayoutEntry; 4],
     block: wgpu::BufferBindingType,
     own: DispatchBinding,
     counted: bool,
 ) -> Layouts {
-    let texture = |binding, format, access| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::StorageTexture { access, format, view_dimension: wgpu::TextureViewDimension::D2 },
-        count: None,
-    };
     let params = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
         ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
         count: None,
     };
-    let read = wgpu::StorageTextureAccess::ReadOnly;
-    let mut entries = vec![
-        params(0, block, false),
-        texture(1, format, wgpu::StorageTextureAccess::WriteOnly),
-        texture(2, format, read),
-        texture(3, weights, read),
-        texture(4, format, read),
-    ];
+    let mut entries = vec![params(0, block, false)];
+    entries.extend(tensors);
     if counted {
         entries.push(params(COUNTERS, wgpu::BufferBindingType::Storage { read_only: false }, false));
     }

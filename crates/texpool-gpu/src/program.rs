@@ -9,6 +9,7 @@ use super::{
     allocations::TABLES,
     params::{BlockPlace, OwnParams, ParamRange, Params},
     pipelines::COUNTERS,
+    tensor_memory::TensorMemory,
 };
 use texpool_ops::kernels::{COUNTS_PER_NODE, Dispatch};
 use texpool_plan::TexelFormat;
@@ -67,11 +68,8 @@ struct Bindings {
 }
 
 impl Bindings {
-    fn group(&self, gpu: &Gpu, textures: &TextureSet) -> Result<wgpu::BindGroup, GpuError> {
-        let entry = |binding: u32, texture: usize| wgpu::BindGroupEntry {
-            binding,
-            resource: wgpu::BindingResource::TextureView(textures.view(texture)),
-        };
+    fn group(&self, gpu: &Gpu, memory: TensorMemory<'_>) -> Result<wgpu::BindGroup, GpuError> {
+        let entry = |binding: u32, texture: usize| wgpu::BindGroupEntry { binding, resource: memory.binding(texture) };
         let [output, input, weights, second] = self.textures;
         let mut entries = vec![
             wgpu::BindGroupEntry { binding: 0, resource: self.block.binding() },
@@ -120,6 +118,32 @@ impl Program {
         changing: &[usize],
     ) -> Result<Self, GpuError> {
         let spare = textures.spare(format)?;
+        Self::bound(gpu, (textures, spare), TensorMemory::Textures(textures), pipelines, dispatches, changing)
+    }
+
+    /// Version of `new` for a buffer in place of each texture of the set, which has the texture's texels in their order.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn in_buffers(
+        gpu: &Gpu,
+        (textures, buffers): (&mut TextureSet, &[wgpu::Buffer]),
+        pipelines: &mut Pipelines,
+        format: TexelFormat,
+        dispatches: &[Dispatch],
+    ) -> Result<Self, GpuError> {
+        let spare = textures.spare(format)?;
+        Self::bound(gpu, (textures, spare), TensorMemory::Buffers(buffers), pipelines, dispatches, &[])
+    }
+
+    /// Compiles and binds dispatches that were built for `textures`, with their tensors in `memory`. `spare` is the index
+    /// for bindings that a dispatch does not use.
+    fn bound(
+        gpu: &Gpu,
+        (textures, spare): (&TextureSet, usize),
+        memory: TensorMemory<'_>,
+        pipelines: &mut Pipelines,
+        dispatches: &[Dispatch],
+        changing: &[usize],
+    ) -> Result<Self, GpuError> {
         let params = Params::upload(gpu, &textures.allocations().label(TABLES), dispatches)?;
         let counters = counters(gpu, textures, pipelines, dispatches)?;
         let mut made = Self {
@@ -149,7 +173,7 @@ impl Program {
                     let counters = made.counters.clone().filter(|_| counts);
                     made.add_group(
                         gpu,
-                        textures,
+                        memory,
                         changing,
                         Bindings { label, block, offsets, layout, textures: bound, counters },
                     )?
@@ -165,7 +189,7 @@ impl Program {
     fn add_group(
         &mut self,
         gpu: &Gpu,
-        textures: &TextureSet,
+        memory: TensorMemory<'_>,
         changing: &[usize],
         bindings: Bindings,
     ) -> Result<usize, GpuError> {
@@ -173,7 +197,7 @@ impl Program {
         let touched: Vec<usize> =
             changing.iter().copied().filter(|texture| bindings.textures.contains(texture)).collect();
         if touched.is_empty() {
-            self.groups.push(Some(bindings.group(gpu, textures)?));
+            self.groups.push(Some(bindings.group(gpu, memory)?));
             return Ok(index);
         }
         self.groups.push(None);
@@ -199,7 +223,8 @@ impl Program {
                 Some(0) => continue,
                 Some(at) => one.kept[..=at].rotate_right(1),
                 None => {
-                    let made = one.groups.iter().map(|(_, bindings)| bindings.group(gpu, textures));
+                    let made =
+                        one.groups.iter().map(|(_, bindings)| bindings.group(gpu, TensorMemory::Textures(textures)));
                     let made = made.collect::<Result<Vec<_>, _>>()?;
                     one.kept.truncate(KEPT - 1);
                     one.kept.insert(0, (now.cloned().collect(), made));

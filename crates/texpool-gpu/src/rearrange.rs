@@ -5,6 +5,7 @@ use super::{
     allocations::{Allocations, TABLES},
     pack::lane,
     staging::HostLayout,
+    tensor_memory::wgsl_name,
 };
 use texpool_plan::TexelFormat;
 
@@ -136,11 +137,8 @@ impl Rearrangement {
 
 /// Returns the whole shader for texels of a format.
 fn source(format: TexelFormat) -> String {
-    let (name, scalar) = match format {
-        TexelFormat::Rgba32Float => ("rgba32float", "f32"),
-        TexelFormat::Rgba16Float => ("rgba16float", "f32"),
-        TexelFormat::Rgba32Uint => ("rgba32uint", "u32"),
-    };
+    let name = wgsl_name(format);
+    let scalar = if format == TexelFormat::Rgba32Uint { "u32" } else { "f32" };
     format!(
         "alias Readable = texture_storage_2d<{name}, read>;\nalias Writable = texture_storage_2d<{name}, write>;\n\
          alias Lane = {scalar};\n{KERNEL}"

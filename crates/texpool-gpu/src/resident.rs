@@ -14,6 +14,10 @@ use super::{
 #[cfg(not(target_arch = "wasm32"))]
 use super::{ports::Port, streamed::Run};
 use texpool_compile::{CompiledModel, schedule::StorageKind};
+use texpool_ops::{
+    graph::{IdVec, NodeId},
+    kernels::WeightPlace,
+};
 use texpool_plan::{TexelFormat, TextureSpec};
 
 /// Options for creating them.
@@ -37,6 +41,9 @@ pub(super) struct Resident {
     pub(super) texture_of_storage: Vec<usize>,
     pub(super) recipes: Vec<PipelineRecipe>,
     pub(super) weights: Arc<WeightTextures>,
+    /// Place of each node's weights among the textures.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only comparisons place the weights again"))]
+    pub(super) places: IdVec<NodeId, WeightPlace>,
     /// Transfers between host and device in the middle of a run.
     pub(super) streamed: StreamedRun,
     /// Generation of the pool's textures at creation.
@@ -95,7 +102,18 @@ impl Resident {
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::with_rebindable(gpu, &mut textures, &mut pipelines, format, &dispatches, &numbers)?;
         let recipes = pipelines.recipes();
-        Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, streamed, generation, first_port })
+        Ok(Self {
+            textures,
+            program,
+            steps,
+            texture_of_storage,
+            recipes,
+            weights,
+            places,
+            streamed,
+            generation,
+            first_port,
+        })
     }
 
     /// Drops all references to the textures that a port has used. Ports are numbered with inputs first, then outputs.

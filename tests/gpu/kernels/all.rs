@@ -3,8 +3,8 @@
 use texpool_ops::graph::{
     Binary, Cell, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather, GatherElements,
     GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
-    Recurrent, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth, StridedSlice, Threshold,
-    TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
+    Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth, StridedSlice, Threshold, TopK,
+    Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};

@@ -5,6 +5,7 @@ use super::{
     bench_against::{Changes, EarlierBench, Measured, PlanFigures},
     bench_steps::{profile, steps, top},
     compare_plans::{self, PlanChoice},
+    compare_storage::{self, Storage},
     device::Device,
     error::CliError,
     inputs::random,
@@ -74,6 +75,16 @@ pub(super) struct Args {
         help_heading = "Measurement"
     )]
     strategies: Vec<Planner>,
+    /// `buffer` runs the plan in storage buffers, too, in alternating runs, and compares the bits. Takes the device's
+    /// memory twice.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Storage::Texture,
+        conflicts_with_all = ["plans", "strategies", "against", "trace", "details", "top"],
+        help_heading = "Measurement"
+    )]
+    storage: Storage,
     /// Compare with an earlier `texpool bench --json` in this file. Times whose ranges from the tenth to the ninetieth
     /// percentile do not overlap are marked as changed.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "strategies"], help_heading = "Measurement")]
@@ -197,6 +208,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let mut outputs = debug_span!("first run").in_scope(|| session.run(&slices))?;
     let cold_ms = ms(cold.elapsed());
     debug_span!("second run").in_scope(|| session.run_into(&slices, &mut outputs))?;
+    if args.storage == Storage::Buffer {
+        return compare_storage::run(&gpu, session, args.seconds, json);
+    }
 
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
     for_time("measuring runs", args.seconds, MIN_RUNS, || {

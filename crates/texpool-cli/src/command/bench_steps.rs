@@ -101,6 +101,7 @@ fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, te
         kernels: Vec::new(),
         flops: (flops > 0.0).then_some(flops),
         bytes: bytes(compiled, graph, node),
+        written_bytes: graph.shape(node.output).texels() as u64 * compiled.format().texel_bytes(),
         gpu_ms: None,
         gpu_ms_p10: None,
         gpu_ms_p90: None,

@@ -36,14 +36,15 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn text(Answer { device, texel_bytes, ceiling }: &Answer) -> String {
-    let DeviceCeiling { gflop_per_s, reads, write_gb_per_s, dispatch_us, run_us } = ceiling;
+    let DeviceCeiling { gflop_per_s, reads, writes, dispatch_us, run_us } = ceiling;
     let mut text = format!("{device}\n\n");
     let mut line = |number: f64, unit: &str, of: &str| text += &format!("  {:>8} {unit:<8} {of}\n", rounded(number, 3));
     line(*gflop_per_s, "GFLOP/s", "fused multiply-adds in 32 bits, two operations each");
-    for read in reads {
-        line(read.gb_per_s, "GB/s", &format!("read from {} of texture, again and again", size(read.bytes)));
+    for (doing, speeds) in [("read from", reads), ("written to", writes)] {
+        for speed in speeds {
+            line(speed.gb_per_s, "GB/s", &format!("{doing} {} of texture, again and again", size(speed.bytes)));
+        }
     }
-    line(*write_gb_per_s, "GB/s", "written to the largest of these");
     line(*dispatch_us, "us", "a dispatch that depends on the one before it");
     line(*run_us, "us", "a submission and the wait for it");
     text + &format!("\n  with texels of {texel_bytes} bytes; kept, and `texpool bench` shows each step's share\n")

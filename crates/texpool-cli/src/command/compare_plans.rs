@@ -5,10 +5,9 @@ use super::{
     args::Search,
     device::Device,
     error::CliError,
-    in_turns::{self, TimedSession, ratio},
+    in_turns::{self, ComparedTimes, TimedSession},
     inputs::random,
     out, setup_model,
-    stats::percentile,
 };
 use crate::report::size;
 use serde::Serialize;
@@ -35,21 +34,9 @@ struct Plan {
     dispatches: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     predicted_ms: Option<f64>,
-    wall_ms: Times,
-    cpu_ms: Times,
-    /// Median over the rounds of the ratio of wall time to that of the first plan.
-    wall_ratio: f64,
-    /// Median over the rounds of the ratio of processor times.
-    cpu_ratio: f64,
-    /// Ratio of the fastest run to the fastest run of the first plan.
-    fastest_ratio: f64,
+    #[serde(flatten)]
+    times: ComparedTimes,
     same_bits: bool,
-}
-
-#[derive(Serialize)]
-struct Times {
-    fastest: f64,
-    median: f64,
 }
 
 /// What distinguishes a plan from the others, as the user wrote it.
@@ -96,8 +83,6 @@ pub(super) fn run(
 }
 
 fn plan(choice: &PlanChoice, timed: &TimedSession, first: &TimedSession) -> Plan {
-    let fastest = |values: &[f64]| percentile(values, 0.0);
-    let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
     let memory = timed.session.memory();
     Plan {
         compared: choice.clone(),
@@ -105,11 +90,7 @@ fn plan(choice: &PlanChoice, timed: &TimedSession, first: &TimedSession) -> Plan
         device_bytes: timed.session.compiled().device_bytes(),
         dispatches: timed.session.dispatches(),
         predicted_ms: timed.session.compiled().tiled().map(|tiled| tiled.predicted_us / 1e3),
-        wall_ms: times(&timed.wall),
-        cpu_ms: times(&timed.cpu),
-        wall_ratio: ratio(&timed.wall, &first.wall),
-        cpu_ratio: ratio(&timed.cpu, &first.cpu),
-        fastest_ratio: fastest(&timed.wall) / fastest(&first.wall),
+        times: timed.times.compared(&first.times),
         same_bits: timed.has_bits_of(first),
     }
 }
@@ -128,11 +109,11 @@ fn text(answer: &Answer) -> String {
             size(p.pool_bytes),
             size(p.device_bytes),
             p.dispatches,
-            p.wall_ms.fastest,
-            p.wall_ms.median,
-            p.cpu_ms.median,
-            p.wall_ratio,
-            p.cpu_ratio,
+            p.times.wall_ms.fastest,
+            p.times.wall_ms.median,
+            p.times.cpu_ms.median,
+            p.times.wall_ratio,
+            p.times.cpu_ratio,
             if p.same_bits { "yes" } else { "NO" }
         );
     }

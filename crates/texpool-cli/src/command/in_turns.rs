@@ -1,4 +1,4 @@
-//! Sessions of one model that run in turns, so that other load on the machine affects them equally.
+//! Work that is measured in turns, so that other load on the machine affects all of it equally.
 
 use super::{
     error::CliError,
@@ -6,18 +6,67 @@ use super::{
     timed_work::for_time,
 };
 use cpu_time::ProcessTime;
+use serde::Serialize;
 use std::time::{Duration, Instant};
 use texpool_gpu::Executor;
 
 /// Minimum number of rounds, however short the given time is.
-const MIN_ROUNDS: usize = 5;
+pub(super) const MIN_ROUNDS: usize = 5;
 
-/// A session, with the times of its runs in milliseconds and the results of the last.
+/// Times of the rounds in milliseconds.
+#[derive(Debug, Default)]
+pub(super) struct RoundTimes {
+    pub(super) wall: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+/// Times beside those of the first that took part.
+#[derive(Debug, Serialize)]
+pub(super) struct ComparedTimes {
+    pub(super) wall_ms: Times,
+    pub(super) cpu_ms: Times,
+    /// Median over the rounds of the ratio of wall time to that of the first.
+    pub(super) wall_ratio: f64,
+    /// Median over the rounds of the ratio of processor times.
+    pub(super) cpu_ratio: f64,
+    /// Ratio of the fastest run to the fastest run of the first.
+    pub(super) fastest_ratio: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Times {
+    pub(super) fastest: f64,
+    pub(super) median: f64,
+}
+
+impl RoundTimes {
+    /// Does some work and adds its times.
+    pub(super) fn measure(&mut self, work: impl FnOnce() -> Result<(), CliError>) -> Result<(), CliError> {
+        let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
+        work()?;
+        self.wall.push(ms(begun.elapsed()));
+        self.cpu.push(ms(cpu_begun.elapsed()));
+        Ok(())
+    }
+
+    pub(super) fn compared(&self, first: &Self) -> ComparedTimes {
+        let fastest = |values: &[f64]| percentile(values, 0.0);
+        let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
+        ComparedTimes {
+            wall_ms: times(&self.wall),
+            cpu_ms: times(&self.cpu),
+            wall_ratio: ratio(&self.wall, &first.wall),
+            cpu_ratio: ratio(&self.cpu, &first.cpu),
+            fastest_ratio: fastest(&self.wall) / fastest(&first.wall),
+        }
+    }
+}
+
+/// A session, with the times of its runs and the results of the last.
 pub(super) struct TimedSession {
     pub(super) session: Executor,
     outputs: Vec<Vec<f32>>,
-    pub(super) wall: Vec<f64>,
-    pub(super) cpu: Vec<f64>,
+    pub(super) times: RoundTimes,
 }
 
 impl TimedSession {
@@ -25,7 +74,7 @@ impl TimedSession {
     pub(super) fn new(mut session: Executor, inputs: &[&[f32]]) -> Result<Self, CliError> {
         session.reset_carried();
         let outputs = session.run(inputs)?;
-        Ok(Self { session, outputs, wall: Vec::new(), cpu: Vec::new() })
+        Ok(Self { session, outputs, times: RoundTimes::default() })
     }
 
     /// Returns true if both have the same results. Compares bits, because NaN equals nothing and -0 equals 0.
@@ -39,11 +88,8 @@ impl TimedSession {
 pub(super) fn run(timed: &mut [TimedSession], inputs: &[&[f32]], time: Duration) -> Result<usize, CliError> {
     let mut rounds = 0;
     for_time("measuring plans in turns", time, MIN_ROUNDS, || {
-        for TimedSession { session, outputs, wall, cpu } in &mut *timed {
-            let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
-            session.run_into(inputs, outputs)?;
-            wall.push(ms(begun.elapsed()));
-            cpu.push(ms(cpu_begun.elapsed()));
+        for TimedSession { session, outputs, times } in &mut *timed {
+            times.measure(|| Ok(session.run_into(inputs, outputs)?))?;
         }
         rounds += 1;
         Ok(true)

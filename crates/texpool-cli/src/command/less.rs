@@ -101,7 +101,8 @@ impl Smaller {
         in_turns::run(&mut timed, &inputs, TIME)?;
         let [mine, other] = &timed;
         let (smaller, plain) = if self.used { (mine, other) } else { (other, mine) };
-        let (time_ratio, same_bits) = (in_turns::ratio(&smaller.wall, &plain.wall), smaller.has_bits_of(plain));
+        let (time_ratio, same_bits) =
+            (in_turns::ratio(&smaller.times.wall, &plain.times.wall), smaller.has_bits_of(plain));
         Ok(Self { time_ratio, measured: true, same_bits: Some(same_bits), ..self })
     }
 

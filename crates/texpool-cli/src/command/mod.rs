@@ -10,6 +10,7 @@ mod capacity;
 mod ceiling;
 mod compare;
 mod compare_plans;
+mod compare_storage;
 mod compile;
 mod completions;
 mod conversion;

@@ -28,6 +28,8 @@ pub struct StepTime {
     /// Bytes of operands, weights and result, each counted once; `None` if the size of the weights is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// Bytes of the result among them.
+    pub written_bytes: u64,
     /// Median time on the device; `None` if it has no timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_ms: Option<f64>,
@@ -124,7 +126,10 @@ pub fn with_speeds(steps: &mut [StepTime], ceiling: Option<&DeviceCeiling>) -> V
         step.share = Some(share(ms, all));
         step.gflop_per_s = step.flops.and_then(|flops| speed(flops, ms));
         step.gb_per_s = step.bytes.and_then(|bytes| speed(bytes as f64, ms));
-        let best_ms = ceiling.zip(step.bytes).map(|(ceiling, bytes)| ceiling.best_us(step.flops, bytes) / 1e3);
+        let written = step.written_bytes;
+        let best_us =
+            |ceiling: &DeviceCeiling, bytes: u64| ceiling.best_us(step.flops, bytes.saturating_sub(written), written);
+        let best_ms = ceiling.zip(step.bytes).map(|(ceiling, bytes)| best_us(ceiling, bytes) / 1e3);
         step.roofline = best_ms.filter(|_| ms > 0.0).map(|best| best / ms);
     }
     let mut kinds: BTreeMap<&str, Vec<&StepTime>> = BTreeMap::new();

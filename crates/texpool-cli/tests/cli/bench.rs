@@ -183,16 +183,17 @@ fn a_bench_has_the_share_of_the_ceilings_that_were_measured() {
 
     let ceiling = document(&["ceiling"]);
     fits_schema("ceiling", &ceiling);
-    let [flops, write, dispatch, run_us] = ["gflop_per_s", "write_gb_per_s", "dispatch_us", "run_us"]
+    let [flops, dispatch, run_us] = ["gflop_per_s", "dispatch_us", "run_us"]
         .map(|key| ceiling[key].as_f64().unwrap_or_else(|| panic!("{key}: {ceiling}")));
-    assert!(flops > 0.1 && write > 0.01 && dispatch > 0.0 && run_us > dispatch, "{ceiling}");
-    let reads = ceiling["reads"].as_array().unwrap();
-    assert!(reads.len() > 2 && reads.iter().all(|read| read["gb_per_s"].as_f64().unwrap() > 0.01), "{ceiling}");
-    assert!(reads.windows(2).all(|pair| pair[0]["bytes"].as_u64() < pair[1]["bytes"].as_u64()), "{ceiling}");
+    assert!(flops > 0.1 && dispatch > 0.0 && run_us > dispatch, "{ceiling}");
+    for speeds in ["reads", "writes"].map(|key| ceiling[key].as_array().unwrap()) {
+        assert!(speeds.len() > 2 && speeds.iter().all(|one| one["gb_per_s"].as_f64().unwrap() > 0.01), "{ceiling}");
+        assert!(speeds.windows(2).all(|pair| pair[0]["bytes"].as_u64() < pair[1]["bytes"].as_u64()), "{ceiling}");
+    }
 
     let after = document(&bench);
     fits_schema("bench", &after);
-    for key in ["gflop_per_s", "reads", "write_gb_per_s", "dispatch_us", "run_us"] {
+    for key in ["gflop_per_s", "reads", "writes", "dispatch_us", "run_us"] {
         assert_eq!(after["ceiling"][key], ceiling[key], "{key}");
     }
     if after["gpu_ms"].is_object() {
@@ -205,4 +206,19 @@ fn a_bench_has_the_share_of_the_ceilings_that_were_measured() {
     assert!(run(&["cache", "list"]).contains("device_ceiling-"));
     run(&["cache", "clear", "--profiles"]);
     assert!(document(&bench)["ceiling"].is_null());
+}
+
+#[test]
+fn a_plan_in_buffers_is_compared_with_that_in_textures() {
+    let bench = ["bench", TINY, "--storage", "buffer", "--seconds", "0.1"];
+    let document = json(&[&bench[..], &["--json"]].concat());
+    let storages = document["storages"].as_array().unwrap();
+    assert_eq!(storages.iter().map(|one| one["storage"].as_str().unwrap()).collect::<Vec<_>>(), ["texture", "buffer"]);
+    assert_eq!(storages[0]["cpu_ratio"], 1.0);
+    assert!(storages[1]["wall_ms"]["median"].as_f64().unwrap() > 0.0);
+    assert!(document["compared_texels"].as_u64().unwrap() > 0);
+    assert_eq!(document["different_texels"], 0);
+    let text = String::from_utf8(texpool(&bench).stdout).unwrap();
+    assert!(text.contains("the same bits in all"), "{text}");
+    assert_eq!(texpool(&["bench", TINY, "--storage", "buffer", "--plans", "fastest"]).status.code(), Some(2));
 }

@@ -112,6 +112,7 @@ fn documents_of_runs_fit_their_schemas() {
         0,
     );
     fits("bench", &["bench", TINY, "--plans", "fastest,smallest", "--seconds", "0.1"], 0);
+    fits("bench", &["bench", TINY, "--storage", "buffer", "--seconds", "0.1"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu", "--tolerance", "0", "--precision", "f16"], 1);
     fits("devices", &["devices"], 0);

@@ -7,7 +7,7 @@ use texpool_cli::report::{
     DeviceMemoryReport, Fit, FrontPoint, FrontReport, MemoryReport, PartBytes, PeakReport, PlanFigures, PlanRow,
     PlanRows, ReportInputs, StepRow, StepTime, grouped, step_table, with_speeds,
 };
-use texpool_compile::{Clock, DeviceCeiling, ReadSpeed};
+use texpool_compile::{Clock, DeviceCeiling, MemorySpeed};
 use texpool_plan::{
     Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
     uses_from_records,
@@ -193,6 +193,7 @@ fn slow_steps_come_first_with_their_speeds() {
         kernels: vec!["conv"],
         flops,
         bytes: Some(1_000_000),
+        written_bytes: 375_000,
         gpu_ms: Some(ms),
         gpu_ms_p10: None,
         gpu_ms_p90: None,
@@ -220,18 +221,18 @@ fn slow_steps_come_first_with_their_speeds() {
     assert_eq!(step_table(&steps, &kinds, 2), expected);
     let short = step_table(&steps, &kinds, 1);
     assert!(short.contains("            2.000  25.0 %  1 more kinds of operator\n"), "{short}");
-    // A megabyte takes 0.5 ms at least, and 100 MFLOP take 1 ms.
-    let read = ReadSpeed { bytes: 1 << 16, gb_per_s: 2.0 };
+    // What is read takes 0.3125 ms at least, what is written 0.375 ms, and 100 MFLOP take 1 ms.
+    let [read, write] = [2.0, 1.0].map(|gb_per_s| MemorySpeed { bytes: 1 << 16, gb_per_s });
     let ceiling =
-        DeviceCeiling { gflop_per_s: 100.0, reads: vec![read], write_gb_per_s: 1.0, dispatch_us: 1.0, run_us: 1.0 };
+        DeviceCeiling { gflop_per_s: 100.0, reads: vec![read], writes: vec![write], dispatch_us: 1.0, run_us: 1.0 };
     let kinds = with_speeds(&mut steps, Some(&ceiling));
-    assert_eq!(steps.iter().map(|step| step.roofline.unwrap()).collect::<Vec<_>>(), [0.5, 0.25, 0.2]);
-    assert_eq!((kinds[0].roofline, kinds[1].roofline), (Some(0.25), Some(0.25)));
+    assert_eq!(steps.iter().map(|step| step.roofline.unwrap()).collect::<Vec<_>>(), [0.375, 0.1875, 0.2]);
+    assert_eq!((kinds[0].roofline, kinds[1].roofline), (Some(1.375 / 6.0), Some(0.1875)));
     let table = step_table(&steps, &kinds, 1);
     for line in [
         "   step        ms   share   so far  GFLOP/s    GB/s roofline  operator\n",
         "      2     5.000  62.5 %   62.5 %       20     0.2   20.0 %  CONV_2D t2 [1, 8]\n",
-        "      3     8.000 100.0 %  100.0 %     12.8   0.375   25.0 %  all steps\n",
+        "      3     8.000 100.0 %  100.0 %     12.8   0.375   21.9 %  all steps\n",
         "  roofline: the least time",
     ] {
         assert!(table.contains(line), "{line}: {table}");

@@ -6,7 +6,7 @@
 use std::{ops::ControlFlow, time::Instant};
 
 use super::{Gpu, GpuError, Wait, texture_format, wait::now};
-use texpool_compile::{DeviceCeiling, ReadSpeed};
+use texpool_compile::{DeviceCeiling, MemorySpeed};
 use texpool_plan::TexelFormat;
 
 /// Invocations of a dispatch: several times the number that run side by side on a large GPU.
@@ -19,9 +19,9 @@ const GROUPS: u32 = 1 << 10;
 const FLOPS: f64 = (2 * 8 * 4 * 2) as f64;
 /// Texels of an invocation and round.
 const TEXELS: f64 = 4.0;
-/// Sizes that are read again and again: those of a first-level cache, a second-level cache and a large cache, and more
+/// Sizes that are read or written again and again: those of a first-level cache, a second-level cache and a large cache, and more
 /// than the caches of most devices.
-const READ_BYTES: [u64; 4] = [64 << 10, 1 << 20, 16 << 20, 128 << 20];
+const SIZES: [u64; 4] = [64 << 10, 1 << 20, 16 << 20, 128 << 20];
 /// Distance between two texels of an invocation: another one than the number of invocations, which would have each of
 /// them read the same texel of a small texture again and again.
 const DISTANCE: u32 = INVOCATIONS + LANES;
@@ -35,8 +35,8 @@ const MAX_ROUNDS: u32 = 1 << 20;
 const RUNS: usize = 6;
 /// Dispatches of the long chain, and runs of it. The median counts, because waking threads is part of the cost.
 const CHAIN: (u32, usize) = (256, 33);
-/// Parts of the measurement: overhead, arithmetic, writes, and each size of reads.
-const PARTS: usize = 3 + READ_BYTES.len();
+/// Parts of the measurement: overhead, arithmetic, and each size of writes and reads.
+const PARTS: usize = 2 + 2 * SIZES.len();
 
 /// Measures the ceilings of a device for texels of `format`, with 128 MiB of its memory. `progress` gets the number of
 /// finished parts and the total, and returns whether to continue.
@@ -61,17 +61,21 @@ pub fn measure_ceiling(
     at(2)?;
     let bytes = TEXELS * format.texel_bytes() as f64;
     let of = |kernel, size: u64| Work { kernel, texels: (size / format.texel_bytes()) as u32, amount: bytes };
+    let mut done = 2;
+    let mut speeds = |kernel| {
+        let speed = |size| {
+            let gb_per_s = probe.speed(&of(kernel, size), run)?;
+            done += 1;
+            at(done)?;
+            Ok(MemorySpeed { bytes: size, gb_per_s })
+        };
+        SIZES.into_iter().map(speed).collect::<Result<Vec<_>, GpuError>>()
+    };
     // Before the reads, which need contents that no driver can compress.
-    let largest = READ_BYTES.into_iter().max().unwrap_or_default();
-    let write_gb_per_s = probe.speed(&of(Kernel::Write, largest), run)?;
-    let mut reads = Vec::with_capacity(READ_BYTES.len());
-    for (done, size) in (3..).zip(READ_BYTES) {
-        at(done)?;
-        reads.push(ReadSpeed { bytes: size, gb_per_s: probe.speed(&of(Kernel::Read, size), run)? });
-    }
-    at(PARTS)?;
+    let writes = speeds(Kernel::Write)?;
+    let reads = speeds(Kernel::Read)?;
     let (dispatch_us, run_us) = (dispatch * 1e6, run * 1e6);
-    Ok(DeviceCeiling { gflop_per_s, reads, write_gb_per_s, dispatch_us, run_us })
+    Ok(DeviceCeiling { gflop_per_s, reads, writes, dispatch_us, run_us })
 }
 
 #[derive(Clone, Copy)]
@@ -124,7 +128,7 @@ impl<'a> Probe<'a> {
         let params = buffer("params", 16, wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST)?;
         let sink = buffer("sink", 16, wgpu::BufferUsages::STORAGE)?;
         let doing = "creating the kernels that measure the device";
-        let texels = READ_BYTES.into_iter().max().unwrap_or_default() / format.texel_bytes();
+        let texels = SIZES.into_iter().max().unwrap_or_default() / format.texel_bytes();
         let size =
             wgpu::Extent3d { width: 1 << WIDTH_BITS, height: (texels >> WIDTH_BITS) as u32, depth_or_array_layers: 1 };
         let made = gpu.scoped(doing, || {

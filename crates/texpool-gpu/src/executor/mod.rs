@@ -2,6 +2,8 @@
 
 mod bindings;
 mod carried;
+#[cfg(not(target_arch = "wasm32"))]
+mod in_buffers;
 mod memory;
 mod run;
 #[cfg(not(target_arch = "wasm32"))]
@@ -11,6 +13,9 @@ mod warnings;
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 use std::{fmt, mem, sync::Arc};
+
+#[cfg(not(target_arch = "wasm32"))]
+pub use in_buffers::{InBuffers, MemoryComparison};
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::wait::now;

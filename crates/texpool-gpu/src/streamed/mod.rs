@@ -165,10 +165,27 @@ impl StreamedRun {
     /// Writes, through the queue, the texture contents that dispatch `before` needs. They are copied before the next
     /// submission.
     pub(super) fn write(&self, gpu: &Gpu, before: usize, run: &Run<'_>) -> Result<(), GpuError> {
-        for (submission, copy) in self.uploads().filter(|(_, copy)| copy.before == before) {
-            let bytes = submission.uploaded(copy, run, self.format);
-            gpu.scoped(WHAT, || copy.write(gpu, &bytes, run.textures, self.format))?;
-        }
-        Ok(())
+        self.uploads_before(before, run)
+            .try_for_each(|(copy, bytes)| gpu.scoped(WHAT, || copy.write(gpu, &bytes, run.textures, self.format)))
+    }
+
+    /// Version of `write` for buffers that hold the texels of the textures.
+    pub(super) fn write_to_buffers(
+        &self,
+        gpu: &Gpu,
+        before: usize,
+        run: &Run<'_>,
+        buffers: &[wgpu::Buffer],
+    ) -> Result<(), GpuError> {
+        self.uploads_before(before, run).try_for_each(|(copy, bytes)| {
+            let offset = u64::from(copy.first) * self.format.texel_bytes();
+            gpu.scoped(WHAT, || gpu.queue.write_buffer(&buffers[copy.texture], offset, &bytes))
+        })
+    }
+
+    /// Returns each upload that precedes a dispatch, with its bytes.
+    fn uploads_before(&self, before: usize, run: &Run<'_>) -> impl Iterator<Item = (&copy::Copy, Vec<u8>)> {
+        let uploads = self.uploads().filter(move |(_, copy)| copy.before == before);
+        uploads.map(|(submission, copy)| (copy, submission.uploaded(copy, run, self.format)))
     }
 }

@@ -1,0 +1,135 @@
+//! Bindings for tensors and weights, and their WGSL declarations.
+
+use super::{TextureSet, texture_format::texture_format};
+use texpool_plan::TexelFormat;
+
+/// Kind of memory that holds tensors and weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemoryKind {
+    /// Storage textures.
+    Textures,
+    /// Storage buffers with the same texels at the same indices, for comparisons.
+    Buffers,
+}
+
+/// Texture or buffer of each index.
+#[derive(Clone, Copy)]
+pub(super) enum TensorMemory<'a> {
+    Textures(&'a TextureSet),
+    Buffers(&'a [wgpu::Buffer]),
+}
+
+impl<'a> TensorMemory<'a> {
+    pub(super) fn binding(self, index: usize) -> wgpu::BindingResource<'a> {
+        match self {
+            Self::Textures(textures) => wgpu::BindingResource::TextureView(textures.view(index)),
+            Self::Buffers(buffers) => buffers[index].as_entire_binding(),
+        }
+    }
+}
+
+/// Binding numbers, which are those of [`declarations`](MemoryKind::declarations).
+const OUTPUT: u32 = 1;
+const INPUT: u32 = 2;
+const WEIGHTS: u32 = 3;
+const SECOND: u32 = 4;
+
+impl MemoryKind {
+    /// Returns the layout entries of the four bindings, for values and weights in these formats.
+    pub(super) fn layout(self, format: TexelFormat, weights: TexelFormat) -> [wgpu::BindGroupLayoutEntry; 4] {
+        [(OUTPUT, format), (INPUT, format), (WEIGHTS, weights), (SECOND, format)].map(|(binding, format)| {
+            let is_output = binding == OUTPUT;
+            let ty = match self {
+                Self::Textures => wgpu::BindingType::StorageTexture {
+                    access: match is_output {
+                        true => wgpu::StorageTextureAccess::WriteOnly,
+                        false => wgpu::StorageTextureAccess::ReadOnly,
+                    },
+                    format: texture_format(format),
+                    view_dimension: wgpu::TextureViewDimension::D2,
+                },
+                Self::Buffers => wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Storage { read_only: !is_output },
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+            };
+            wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }
+        })
+    }
+
+    /// Returns the WGSL that declares the bindings and the functions that read and write texels by their linear index.
+    pub(super) fn declarations(self, format: TexelFormat, weights: TexelFormat) -> String {
+        let texel = if weights == TexelFormat::Rgba32Uint { "vec4<u32>" } else { "Texel" };
+        let read = [
+            ("input", INPUT, format, "Texel"),
+            ("second", SECOND, format, "Texel"),
+            ("weight", WEIGHTS, weights, texel),
+        ];
+        let loads = read.map(|(name, binding, format, texel)| {
+            let (declared, loaded) = match self {
+                Self::Textures => (
+                    format!("var {name}_memory: texture_storage_2d<{}, read>", wgsl_name(format)),
+                    format!("textureLoad({name}_memory, at(texel, shift))"),
+                ),
+                Self::Buffers => (
+                    format!("var<storage, read> {name}_memory: array<{}>", stored_type(format)),
+                    match format {
+                        TexelFormat::Rgba16Float => format!("from_halves({name}_memory[texel])"),
+                        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => format!("{name}_memory[texel]"),
+                    },
+                ),
+            };
+            format!(
+                "@group(0) @binding({binding}) {declared};\n\
+                 fn load_{name}(texel: u32, shift: u32) -> {texel} {{ return {loaded}; }}\n"
+            )
+        });
+        let (declared, store) = match self {
+            Self::Textures => (
+                format!("var output_memory: texture_storage_2d<{}, write>", wgsl_name(format)),
+                "textureStore(output_memory, at(texel, shift), value)",
+            ),
+            Self::Buffers => (
+                format!("var<storage, read_write> output_memory: array<{}>", stored_type(format)),
+                match format {
+                    TexelFormat::Rgba16Float => "output_memory[texel] = to_halves(value)",
+                    TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => "output_memory[texel] = value",
+                },
+            ),
+        };
+        let halves = match (self, format) {
+            (Self::Buffers, TexelFormat::Rgba16Float) => HALVES,
+            _ => "",
+        };
+        loads.concat()
+            + &format!(
+                "@group(0) @binding({OUTPUT}) {declared};\n\
+                 fn write_texel(texel: u32, shift: u32, value: Texel) {{ {store}; }}\n{halves}"
+            )
+    }
+}
+
+/// Functions that convert between four values and the two words of their halves.
+pub(super) const HALVES: &str = "fn from_halves(words: vec2<u32>) -> vec4<f32> { \
+    return vec4(unpack2x16float(words.x), unpack2x16float(words.y)); }\n\
+    fn to_halves(values: vec4<f32>) -> vec2<u32> { \
+    return vec2(pack2x16float(values.xy), pack2x16float(values.zw)); }\n";
+
+/// Returns WGSL's name of a texel format.
+pub(super) const fn wgsl_name(format: TexelFormat) -> &'static str {
+    match format {
+        TexelFormat::Rgba32Float => "rgba32float",
+        TexelFormat::Rgba16Float => "rgba16float",
+        TexelFormat::Rgba32Uint => "rgba32uint",
+    }
+}
+
+/// Returns the WGSL type of a texel in a buffer.
+pub(super) const fn stored_type(format: TexelFormat) -> &'static str {
+    match format {
+        TexelFormat::Rgba32Float => "vec4<f32>",
+        TexelFormat::Rgba16Float => "vec2<u32>",
+        TexelFormat::Rgba32Uint => "vec4<u32>",
+    }
+}
