@@ -281,6 +281,22 @@ fn layouts(
     Layouts { group, pipeline }
 }
 
+/// Compiles a shader that is no kernel, with wgpu's checks and the bindings that its text declares.
+pub(super) fn checked_pipeline(gpu: &Gpu, what: &str, source: String) -> Result<wgpu::ComputePipeline, GpuError> {
+    gpu.scoped(what, || {
+        let source = wgpu::ShaderSource::Wgsl(source.into());
+        let descriptor = wgpu::ShaderModuleDescriptor { label: Some(what), source };
+        gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(what),
+            layout: None,
+            module: &gpu.device.create_shader_module(descriptor),
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        })
+    })
+}
+
 /// Returns the source of a pipeline, and the constants that it still needs: none, if it was
 /// [specialised](super::specialised) for them.
 #[cfg(not(target_arch = "wasm32"))]

@@ -4,6 +4,7 @@ use super::{
     Gpu, GpuError,
     allocations::{Allocations, TABLES},
     pack::lane,
+    pipelines::checked_pipeline,
     staging::HostLayout,
     tensor_memory::wgsl_name,
 };
@@ -105,18 +106,7 @@ impl Rearrangement {
         )?;
         buffer.get_mapped_range_mut(..).map_err(|error| gpu.unmapped(error))?.copy_from_slice(bytes);
         buffer.unmap();
-        let pipeline = gpu.scoped(WHAT, || {
-            let source = wgpu::ShaderSource::Wgsl(source(self.to.spec.format).into());
-            let descriptor = wgpu::ShaderModuleDescriptor { label: Some(WHAT), source };
-            gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(WHAT),
-                layout: None,
-                module: &gpu.device.create_shader_module(descriptor),
-                entry_point: Some("main"),
-                compilation_options: wgpu::PipelineCompilationOptions::default(),
-                cache: None,
-            })
-        })?;
+        let pipeline = checked_pipeline(gpu, WHAT, source(self.to.spec.format))?;
         Ok(Resources { sources: buffer, pipeline, bound: None })
     }
 

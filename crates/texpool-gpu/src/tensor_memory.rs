@@ -9,6 +9,7 @@ pub(super) enum MemoryKind {
     /// Storage textures.
     Textures,
     /// Storage buffers with the same texels at the same indices, for comparisons.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls compare both"))]
     Buffers,
 }
 
@@ -16,6 +17,7 @@ pub(super) enum MemoryKind {
 #[derive(Clone, Copy)]
 pub(super) enum TensorMemory<'a> {
     Textures(&'a TextureSet),
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls compare both"))]
     Buffers(&'a [wgpu::Buffer]),
 }
 

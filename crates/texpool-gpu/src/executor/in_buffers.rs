@@ -6,6 +6,7 @@ use super::Executor;
 use crate::{
     Gpu, GpuError, Pipelines, Program, SharedPipelines, TextureSet,
     allocations::POOL,
+    pipelines::checked_pipeline,
     resident::Resident,
     tensor_memory::{HALVES, MemoryKind, stored_type, wgsl_name},
     textures::decode,
@@ -195,18 +196,7 @@ fn copy_pipeline(gpu: &Gpu, format: TexelFormat) -> Result<wgpu::ComputePipeline
         stored_type(format),
         wgsl_name(format),
     );
-    gpu.scoped(WHAT, || {
-        let source = wgpu::ShaderSource::Wgsl(source.into());
-        let descriptor = wgpu::ShaderModuleDescriptor { label: Some(WHAT), source };
-        gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(WHAT),
-            layout: None,
-            module: &gpu.device.create_shader_module(descriptor),
-            entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            cache: None,
-        })
-    })
+    checked_pipeline(gpu, WHAT, source)
 }
 
 /// Reads the texels of a buffer.
