@@ -57,6 +57,8 @@ mod textures;
 mod transfer;
 #[cfg(not(target_arch = "wasm32"))]
 mod tune;
+#[cfg(not(target_arch = "wasm32"))]
+mod unrolled;
 mod wait;
 mod weight_source;
 mod weights;

@@ -9,6 +9,11 @@ use std::{
 };
 
 use super::{DispatchBinding, Gpu, GpuError, ParamBinding, param_binding, process::Process, tensor_memory::MemoryKind};
+#[cfg(not(target_arch = "wasm32"))]
+use super::{
+    specialised::{specialised, specialised_unrolled},
+    unrolled,
+};
 use texpool_ops::kernels::{Constants, Shader};
 use texpool_plan::TexelFormat;
 
@@ -222,7 +227,7 @@ impl Pipelines {
         // do.
         let text = source_in(self.memory, shader, self.format, table, self.own);
         let (module, constants) = self.gpu.scoped(&format!("compiling shader {}", shader.name()), || {
-            let (source, constants) = shader_source(text, constants);
+            let (source, constants) = shader_source(&self.gpu, text, constants);
             (trusted_module(&self.gpu.device, shader, source), constants)
         })?;
         let pipeline = self.gpu.scoped(&format!("creating pipeline {} {constants:?}", shader.name()), || {
@@ -300,8 +305,12 @@ pub(super) fn checked_pipeline(gpu: &Gpu, what: &str, source: String) -> Result<
 /// Returns the source of a pipeline, and the constants that it still needs: none, if it was
 /// [specialised](super::specialised) for them.
 #[cfg(not(target_arch = "wasm32"))]
-fn shader_source(text: String, constants: &Constants) -> (wgpu::ShaderSource<'static>, Constants) {
-    match super::specialised::specialised(&text, constants) {
+fn shader_source(gpu: &Gpu, text: String, constants: &Constants) -> (wgpu::ShaderSource<'static>, Constants) {
+    let module = match unrolled::is_needed(&gpu.device.adapter_info()) {
+        true => specialised_unrolled(&text, constants),
+        false => specialised(&text, constants),
+    };
+    match module {
         Ok(module) => (wgpu::ShaderSource::Naga(Cow::Owned(module)), Constants::new()),
         // wgpu says where the text is wrong.
         Err(_) => (wgpu::ShaderSource::Wgsl(text.into()), constants.clone()),
@@ -310,7 +319,7 @@ fn shader_source(text: String, constants: &Constants) -> (wgpu::ShaderSource<'st
 
 /// Returns the text of a pipeline and its constants; a browser compiles WGSL only.
 #[cfg(target_arch = "wasm32")]
-fn shader_source(text: String, constants: &Constants) -> (wgpu::ShaderSource<'static>, Constants) {
+fn shader_source(_: &Gpu, text: String, constants: &Constants) -> (wgpu::ShaderSource<'static>, Constants) {
     (wgpu::ShaderSource::Wgsl(text.into()), constants.clone())
 }
 

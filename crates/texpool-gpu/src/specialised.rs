@@ -5,6 +5,7 @@
 //! therefore came to them with sixteen copies of every activation function, and creating a pipeline took several times as
 //! long. A browser gets the whole text and the constants, because it compiles WGSL only.
 
+use super::unrolled::unrolled;
 use naga::{
     Arena, Block, Expression, Handle, Literal, Module, Span, Statement, SwitchValue,
     compact::{KeepUnused, compact},
@@ -17,7 +18,17 @@ use texpool_ops::kernels::Constants;
 /// # Errors
 /// If the text is no WGSL.
 pub fn specialised(text: &str, constants: &Constants) -> Result<Module, wgsl::ParseError> {
-    let mut module = wgsl::parse_str(&with_values(text, constants))?;
+    reduced(&with_values(text, constants))
+}
+
+/// Version of `specialised` with unrolled loops.
+pub(super) fn specialised_unrolled(text: &str, constants: &Constants) -> Result<Module, wgsl::ParseError> {
+    reduced(&unrolled(&with_values(text, constants)))
+}
+
+/// Parses a text, and leaves out what its constants make unreachable.
+fn reduced(text: &str) -> Result<Module, wgsl::ParseError> {
+    let mut module = wgsl::parse_str(text)?;
     let literals = Literals { constants: module.constants.clone(), values: module.global_expressions.clone() };
     let functions = module.functions.iter_mut().map(|(_, function)| function);
     for function in functions.chain(module.entry_points.iter_mut().map(|entry| &mut entry.function)) {
