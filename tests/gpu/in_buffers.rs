@@ -1,4 +1,4 @@
-//! The same plan in storage buffers: after runs of both, all memory has the same bits.
+//! A plan run in storage buffers leaves the same bits in all memory as in textures.
 
 use texpool::WeightFormat;
 use texpool_compile::{CompileOptions, Objective, WeightStorage};

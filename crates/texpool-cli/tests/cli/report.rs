@@ -221,7 +221,7 @@ fn slow_steps_come_first_with_their_speeds() {
     assert_eq!(step_table(&steps, &kinds, 2), expected);
     let short = step_table(&steps, &kinds, 1);
     assert!(short.contains("            2.000  25.0 %  1 more kinds of operator\n"), "{short}");
-    // What is read takes 0.3125 ms at least, what is written 0.375 ms, and 100 MFLOP take 1 ms.
+    // Reads take at least 0.3125 ms, writes 0.375 ms, and 100 MFLOP take 1 ms.
     let [read, write] = [2.0, 1.0].map(|gb_per_s| MemorySpeed { bytes: 1 << 16, gb_per_s });
     let ceiling =
         DeviceCeiling { gflop_per_s: 100.0, reads: vec![read], writes: vec![write], dispatch_us: 1.0, run_us: 1.0 };

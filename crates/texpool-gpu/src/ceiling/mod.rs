@@ -19,8 +19,8 @@ const GROUPS: u32 = 1 << 10;
 const FLOPS: f64 = (2 * 8 * 4 * 2) as f64;
 /// Texels of an invocation and round.
 const TEXELS: f64 = 4.0;
-/// Sizes that are read or written again and again: those of a first-level cache, a second-level cache and a large cache, and more
-/// than the caches of most devices.
+/// Sizes that are read or written again and again: those of a first-level cache, a second-level cache and a large
+/// cache, and more than the caches of most devices.
 const SIZES: [u64; 4] = [64 << 10, 1 << 20, 16 << 20, 128 << 20];
 /// Distance between two texels of an invocation: another one than the number of invocations, which would have each of
 /// them read the same texel of a small texture again and again.

@@ -1,6 +1,6 @@
 //! A model in storage buffers instead of textures, to compare both.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use super::Executor;
 use crate::{
@@ -152,11 +152,10 @@ fn copied(gpu: &Gpu, textures: &TextureSet) -> Result<Vec<wgpu::Buffer>, GpuErro
         let label = textures.allocations().label(&format!("{POOL} {index} as a buffer"));
         let descriptor = wgpu::BufferDescriptor { label: Some(&label), size, usage, mapped_at_creation: false };
         let buffer = gpu.buffer(WHAT, &descriptor)?;
-        let pipeline = match pipelines.get(&format) {
-            Some(pipeline) => pipeline.clone(),
-            None => copy_pipeline(gpu, format)?,
+        let pipeline = match pipelines.entry(format) {
+            Entry::Occupied(compiled) => compiled.into_mut(),
+            Entry::Vacant(missing) => missing.insert(copy_pipeline(gpu, format)?),
         };
-        pipelines.insert(format, pipeline.clone());
         let submitted = gpu.scoped(WHAT, || {
             let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some(WHAT),
@@ -171,7 +170,7 @@ fn copied(gpu: &Gpu, textures: &TextureSet) -> Result<Vec<wgpu::Buffer>, GpuErro
             });
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            pass.set_pipeline(&pipeline);
+            pass.set_pipeline(pipeline);
             pass.set_bind_group(0, &group, &[]);
             let groups = texels.div_ceil(u64::from(COPY_GROUP)) as u32;
             pass.dispatch_workgroups(groups.min(COPY_ROW), groups.div_ceil(COPY_ROW), 1);
