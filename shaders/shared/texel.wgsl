@@ -215,16 +215,70 @@ fn mish(x: vec4<f32>) -> vec4<f32> {
 // The nearest value of a grid of `scale` within bounds that are whole numbers of it, two signed halves of `limits`.
 // Halves are rounded away from zero.
 fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
-    let q = x / scale;
-    let down = trunc(q);
-    let near = down + select(vec4(0.0), sign(q), abs(q - down) >= vec4(0.5));
+    return within_limits(rounded_away(x / scale), limits) * scale;
+}
+
+// Bounds values by two signed halves of a word.
+fn within_limits(x: vec4<f32>, limits: u32) -> vec4<f32> {
     let least = f32(extractBits(bitcast<i32>(limits), 0u, 16u));
     let most = f32(extractBits(bitcast<i32>(limits), 16u, 16u));
-    return bounded(near, vec4(least), vec4(most)) * scale;
+    return bounded(x, vec4(least), vec4(most));
+}
+
+// The nearest whole numbers, with halves rounded away from zero.
+fn rounded_away(x: vec4<f32>) -> vec4<f32> {
+    let down = trunc(x);
+    return down + select(vec4(0.0), sign(x), abs(x - down) >= vec4(0.5));
+}
+
+// `x * significand * 2^(exponent - 31)`, rounded twice as TensorFlow Lite's `MultiplyByQuantizedMultiplier` rounds.
+// `FixedPoint::times` in `crates/texpool-ops/src/graph/requantize.rs` is the same in 64 bits.
+fn fixed_point_product(x: vec4<i32>, significand: vec4<u32>, exponent: vec4<i32>) -> vec4<i32> {
+    let shifted = x << vec4<u32>(max(exponent, vec4(0)));
+    let negative = shifted < vec4(0);
+    // The product of magnitudes in 64 bits, from halves of 16 bits.
+    let a = bitcast<vec4<u32>>(abs(shifted));
+    let half = vec4(0xffffu);
+    let low = (a & half) * (significand & half);
+    let left = (a & half) * (significand >> vec4(16u));
+    let right = (a >> vec4(16u)) * (significand & half);
+    let middle = (low >> vec4(16u)) + (left & half) + (right & half);
+    var high = (a >> vec4(16u)) * (significand >> vec4(16u)) + (left >> vec4(16u)) + (right >> vec4(16u));
+    high += middle >> vec4(16u);
+    let before = (middle << vec4(16u)) | (low & half);
+    // First rounding, to 31 bits less: halves go up.
+    let nudged = before + select(vec4(0x40000000u), vec4(0x3fffffffu), negative);
+    high += select(vec4(0u), vec4(1u), nudged < before);
+    let magnitude = bitcast<vec4<i32>>((high << vec4(1u)) | (nudged >> vec4(31u)));
+    let once = select(magnitude, -magnitude, negative);
+    // Second rounding: halves go away from zero.
+    let by = vec4<u32>(max(-exponent, vec4(0)));
+    let mask = (vec4(1u) << by) - vec4(1u);
+    let threshold = (mask >> vec4(1u)) + select(vec4(0u), vec4(1u), once < vec4(0));
+    return (once >> by) + select(vec4(0), vec4(1), (bitcast<vec4<u32>>(once) & mask) > threshold);
+}
+
+// Integers of the result from sums of products of integers. `texel` is the first of the REQUANTIZE_ROWS texels of the
+// slice: addends, three digits of 11 bits of the factors, and their exponents. `limits` has two digits of 12 bits.
+fn requantized(sum: vec4<f32>, texel: u32, limits: f32, is_fixed: bool) -> vec4<f32> {
+    let addend = vec4<i32>(read_weight(texel)) * i32(REQUANTIZE_ADDEND);
+    let low = vec4<u32>(read_weight(texel + 1u));
+    let middle = vec4<u32>(read_weight(texel + 2u)) << vec4(11u);
+    let bits = low | middle | (vec4<u32>(read_weight(texel + 3u)) << vec4(22u));
+    let whole = vec4<i32>(sum) + addend;
+    var result = vec4(0.0);
+    if is_fixed {
+        result = vec4<f32>(fixed_point_product(whole, bits, vec4<i32>(read_weight(texel + 4u))));
+    } else {
+        result = round(vec4<f32>(whole) * bitcast<vec4<f32>>(bits));
+    }
+    let least = floor(limits * (1.0 / 4096.0));
+    let most = limits - least * 4096.0;
+    return clamp(result, vec4(least - 2048.0), vec4(most - 2048.0));
 }
 
 // The function `code` of `crates/texpool-ops/src/kernels/functions.rs` with its two parameters, of which `beta` may be
-// the bits of a float, the texel of PReLU's alphas among the weights, or the limits of a grid.
+// the bits of a float, the texel of values per channel among the weights, or the limits of a grid.
 fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<f32> {
     switch code {
         case ACT_NONE: { return x; }
@@ -254,6 +308,9 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         case ACT_SOFTPLUS: { return softplus(x); }
         case ACT_MISH: { return mish(x); }
         case ACT_FAKE_QUANT: { return fake_quantised(x, alpha, beta); }
+        case ACT_ROUND_AWAY: { return within_limits(rounded_away(x + alpha) - alpha, beta); }
+        case ACT_REQUANTIZE_FIXED: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, true); }
+        case ACT_REQUANTIZE_FLOAT: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, false); }
         default: { return nan(); }
     }
 }

@@ -14,6 +14,7 @@ mod misfits;
 mod moves;
 mod no_number;
 mod recurrent;
+mod requantize;
 mod rng;
 mod windows;
 mod winograd;

@@ -137,6 +137,7 @@ fn fused(graph: &Graph, epilogue: &Epilogue) -> Vec<String> {
         Act::None => None,
         Act::Unary(function) => Some(function.name().to_owned()),
         Act::Prelu(_) => Some("PRELU".to_owned()),
+        Act::Requantize(_) => Some("REQUANTIZE".to_owned()),
     };
     let add = epilogue.add.map(|tensor| format!("ADD {}", graph.tensors[tensor].name));
     act(epilogue.first).into_iter().chain(add).chain(act(epilogue.then)).collect()

@@ -40,6 +40,10 @@ fn act(hash: &mut Fnv, act: Act) {
             hash.text("PRELU");
             tensors(hash, &[alpha]);
         }
+        Act::Requantize(requantize) => {
+            hash.text("REQUANTIZE");
+            tensors(hash, &[requantize.factors]);
+        }
     }
 }
 

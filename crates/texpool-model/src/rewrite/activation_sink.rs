@@ -37,10 +37,10 @@ pub(super) fn find_sink(
     Ok(ActivationSink { place, node, reshape: None })
 }
 
-/// Returns whether the functions treat all elements equally, so that they commute with a reshape. PReLU does not,
-/// because its alphas differ per channel.
+/// Returns whether the functions treat all elements equally, so that they commute with a reshape. Functions with
+/// a constant do not, because its values differ per channel.
 fn alike_everywhere(act: Act, after: Epilogue) -> bool {
-    let alike = |act| !matches!(act, Act::Prelu(_));
+    let alike = |act: Act| act.constant().is_none();
     after.add.is_none() && [act, after.first, after.then].into_iter().all(alike)
 }
 

@@ -53,7 +53,11 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 
 /// Restricts an activation to channels `first..end`. For PReLU this selects their alphas.
 fn of_channels(ctx: &RewriteContext, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, SkipReason> {
-    let Act::Prelu(alphas) = act else { return Ok(act) };
+    let alphas = match act {
+        Act::Prelu(alphas) => alphas,
+        Act::Requantize(_) => return Err(SkipReason::EpilogueTaken { op: "CONCATENATION" }),
+        Act::None | Act::Unary(_) => return Ok(act),
+    };
     let values = values(ctx, alphas)?;
     let name = ctx.name(alphas);
     let Some(own) = values.get(first..end) else { return Err(SkipReason::NotPerChannel { tensor: name }) };

@@ -46,11 +46,8 @@ impl Edit {
 
 /// Makes a node read `new` in every place where it read `old`.
 pub(super) fn replace_uses(node: &mut Node, old: TensorId, new: TensorId) {
-    let alphas = [&mut node.epilogue.first, &mut node.epilogue.then].into_iter().filter_map(|act| match act {
-        Act::Prelu(alpha) => Some(alpha),
-        Act::None | Act::Unary(_) => None,
-    });
-    for read in node.inputs.iter_mut().chain(alphas).chain(&mut node.epilogue.add) {
+    let constants = [&mut node.epilogue.first, &mut node.epilogue.then].into_iter().filter_map(Act::constant_mut);
+    for read in node.inputs.iter_mut().chain(constants).chain(&mut node.epilogue.add) {
         if *read == old {
             *read = new;
         }

@@ -73,12 +73,12 @@ impl RewriteContext {
         };
         let before = match (value.stage, node.epilogue.add, node.epilogue.first) {
             (3, Some(_), _) => 2,
-            (3, None, Act::Unary(_) | Act::Prelu(_)) => 1,
+            (3, None, Act::Unary(_) | Act::Prelu(_) | Act::Requantize(_)) => 1,
             _ => 0,
         };
         match act {
             Act::Unary(unary) => Term::Unary(unary, ValueRef { stage: before, ..value }),
-            Act::None | Act::Prelu(_) => Term::Other,
+            Act::None | Act::Prelu(_) | Act::Requantize(_) => Term::Other,
         }
     }
 

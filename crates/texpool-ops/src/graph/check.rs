@@ -1,8 +1,8 @@
 //! Checks the validity of a graph, so that the layers above need not check it again.
 
 use super::{
-    Act, BoundedInput, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization, Shape, Tensor,
-    TensorId, infer,
+    Act, BoundedInput, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization, Requantize, Shape,
+    Tensor, TensorId, infer,
 };
 
 /// Checks a whole graph: ids, sizes, order, one producer per tensor, and every shape against inference.
@@ -224,8 +224,8 @@ fn check_node(graph: &Graph, node: &Node, set: &IdVec<TensorId, bool>) -> Result
         .inputs
         .iter()
         .chain(&node.epilogue.add)
-        .chain(&alpha(node.epilogue.first))
-        .chain(&alpha(node.epilogue.then))
+        .chain(&node.epilogue.first.constant())
+        .chain(&node.epilogue.then.constant())
     {
         let tensor = find(graph, id, place)?;
         if !set[id] {
@@ -270,15 +270,21 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
         found: tensor.shape,
         result: Box::new(result),
     };
-    for id in [alpha(node.epilogue.first), alpha(node.epilogue.then)].into_iter().flatten() {
+    for act in [node.epilogue.first, node.epilogue.then] {
+        let Some(id) = act.constant() else { continue };
         let tensor = &graph.tensors[id];
-        // Alphas are packed behind the kernel's weights once, before any run.
+        // Values per channel are packed behind the kernel's weights once, before any run.
         if tensor.constant.is_none() {
             let tensor = tensor.name.clone();
             return Err(CheckError::NotConstant { node: index, operator, role: "alpha", tensor });
         }
-        if tensor.shape.checked_len() != Some(result.c) {
+        if tensor.shape.checked_len() != result.c.checked_mul(act.constant_rows()) {
             return Err(misfit(tensor));
+        }
+        if let Act::Requantize(Requantize { least, most, .. }) = act
+            && !(Requantize::LIMITS[0] <= least && least <= most && most <= Requantize::LIMITS[1])
+        {
+            return Err(CheckError::Requantize { node: index, operator, least, most });
         }
     }
     if let Some(tensor) = node.epilogue.add.map(|id| &graph.tensors[id]) {
@@ -290,11 +296,4 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
         }
     }
     Ok(())
-}
-
-const fn alpha(act: Act) -> Option<TensorId> {
-    match act {
-        Act::Prelu(id) => Some(id),
-        Act::None | Act::Unary(_) => None,
-    }
 }

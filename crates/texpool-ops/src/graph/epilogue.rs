@@ -1,6 +1,6 @@
 //! Cheap operations that a node applies to its result before storing it.
 
-use super::{TensorId, Unary};
+use super::{Requantize, TensorId, Unary};
 
 /// One step of an [`Epilogue`].
 ///
@@ -24,6 +24,36 @@ pub enum Act {
     Unary(Unary),
     /// `x < 0 ? alpha[c] * x : x`, where `alpha` is a constant with one value per channel of the result.
     Prelu(TensorId),
+    /// From sums of products of integers to the integers of the result.
+    Requantize(Requantize),
+}
+
+impl Act {
+    /// Returns the constant with values per channel that the function reads, if it reads one.
+    pub const fn constant(self) -> Option<TensorId> {
+        match self {
+            Self::Prelu(alphas) => Some(alphas),
+            Self::Requantize(Requantize { factors, .. }) => Some(factors),
+            Self::None | Self::Unary(_) => None,
+        }
+    }
+
+    /// Returns the place of that constant.
+    pub const fn constant_mut(&mut self) -> Option<&mut TensorId> {
+        match self {
+            Self::Prelu(alphas) => Some(alphas),
+            Self::Requantize(Requantize { factors, .. }) => Some(factors),
+            Self::None | Self::Unary(_) => None,
+        }
+    }
+
+    /// Returns the number of values per channel of that constant.
+    pub(crate) const fn constant_rows(self) -> usize {
+        match self {
+            Self::Requantize(_) => Requantize::ROWS,
+            Self::Prelu(_) | Self::None | Self::Unary(_) => 1,
+        }
+    }
 }
 
 /// Operations applied to a node's result before it is stored: `then(first(result) + add)`.

@@ -158,6 +158,18 @@ pub enum CheckError {
         /// Shape of the result.
         result: Box<Shape>,
     },
+    /// A requantisation whose bounds are in the wrong order or beyond 12 bits.
+    #[error("node {node} {operator}: it requantises to {least}..={most}, which must be within -2048..=2047")]
+    Requantize {
+        /// The node, by [`Node::op_index`](super::Node::op_index).
+        node: usize,
+        /// Its operator.
+        operator: &'static str,
+        /// Smallest integer.
+        least: i16,
+        /// Largest integer.
+        most: i16,
+    },
     /// A graph input that is a constant or is listed twice.
     #[error("input `{}` is {what}", printable(tensor))]
     Input {

@@ -270,6 +270,16 @@ unary_functions! {
         /// Greatest multiple of it.
         most: i16 = 6,
     } => "FAKE_QUANT", |x| bounded((x / scale).round(), f32::from(least), f32::from(most)) * scale,
+    /// `min(max(round(x + origin) - origin, least), most)`, with halves rounded away from zero. Rounds integers that
+    /// are counted from their zero point as a runtime rounds them that counts from zero.
+    RoundAway {
+        /// The zero point, a whole number.
+        origin: f32 = 3.0,
+        /// Least result.
+        least: i16 = -9,
+        /// Greatest result.
+        most: i16 = 6,
+    } => "ROUND", |x| bounded((x + origin).round() - origin, f32::from(least), f32::from(most)),
     /// `x == 0`
     Not => "LOGICAL_NOT", |x| truth(x == 0.0),
     /// `x != 0`

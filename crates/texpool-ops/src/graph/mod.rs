@@ -18,6 +18,7 @@ mod layout_permutation;
 mod node_set;
 mod padding;
 mod quantization;
+mod requantize;
 mod shape;
 mod shared_constants;
 mod subtensor;
@@ -39,6 +40,7 @@ pub use layout_permutation::LayoutPermutation;
 pub use node_set::NodeSet;
 pub use padding::Padding;
 pub use quantization::Quantization;
+pub use requantize::{FixedPoint, Requantization, Requantize};
 pub use shape::{MAX_ELEMENTS, Shape};
 pub use shared_constants::share_constants;
 pub use subtensor::{SubtensorError, SubtensorOffset, may_be_in_place, subtensor_offsets, texels_agree};
@@ -137,15 +139,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// All tensors that the node reads, including constants: the inputs, then the alphas and the addend of the
-    /// epilogue.
+    /// All tensors that the node reads, including constants: the inputs, then the constants and the addend of
+    /// the epilogue.
     pub fn operands(&self) -> impl Iterator<Item = TensorId> + '_ {
         // An epilogue may contain two PReLUs, each with separate alphas.
-        let alphas = [self.epilogue.first, self.epilogue.then].into_iter().filter_map(|act| match act {
-            Act::Prelu(alpha) => Some(alpha),
-            Act::None | Act::Unary(_) => None,
-        });
-        self.inputs.iter().copied().chain(alphas).chain(self.epilogue.add)
+        let constants = [self.epilogue.first, self.epilogue.then].into_iter().filter_map(Act::constant);
+        self.inputs.iter().copied().chain(constants).chain(self.epilogue.add)
     }
 }
 

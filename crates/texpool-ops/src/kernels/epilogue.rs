@@ -1,11 +1,11 @@
-//! The epilogue in a kernel: its override constants and its alphas.
+//! The epilogue in a kernel: its override constants, its parameters and its constants among the weights.
 
 use super::{
     Constants, KernelError, SectionRole, StepContext, WeightSection,
-    functions::{ACT_NONE, ACT_PRELU, in_epilogue},
+    functions::{ACT_NONE, ACT_PRELU, ACT_REQUANTIZE_FIXED, ACT_REQUANTIZE_FLOAT, in_epilogue},
     pack,
 };
-use crate::graph::{Act, Graph, Node, Unary};
+use crate::graph::{Act, Graph, Node, Requantization, Requantize, Unary};
 
 /// A node's epilogue in the form that `texel.wgsl` expects.
 #[derive(Clone, Debug, Default)]
@@ -16,19 +16,21 @@ pub struct EpilogueParams {
     pub add: bool,
     /// First parameters of the functions: slopes, bounds.
     pub alphas: [f32; 2],
-    /// Second parameters as bits; for PReLU, the texel of its alphas, as kernels count them (`StepContext::section`).
+    /// Second parameters as bits; for a function with a constant, the texel of that, as kernels count them
+    /// (`StepContext::section`).
     pub betas: [u32; 2],
-    /// True if there are PReLU alphas. They are stored among the weights.
-    has_alphas: bool,
+    /// True if there are constants with values per channel. They are stored among the weights.
+    has_constants: bool,
 }
 
 impl EpilogueParams {
     /// Returns the epilogue of a step.
     pub(crate) fn new(step: &StepContext<'_>) -> Self {
         let mut epilogue = Self::of_node(step.graph, step.node);
-        for ((beta, code), role) in epilogue.betas.iter_mut().zip(epilogue.codes).zip(SectionRole::ALPHAS) {
-            if code == ACT_PRELU {
-                *beta = step.section(role);
+        let acts = [step.node.epilogue.first, step.node.epilogue.then];
+        for ((beta, act), role) in epilogue.betas.iter_mut().zip(acts).zip(SectionRole::EPILOGUE) {
+            if act.constant().is_some() {
+                *beta = step.section(role, act.constant_rows() as u32);
             }
         }
         epilogue
@@ -47,18 +49,23 @@ impl EpilogueParams {
                     epilogue.alphas[i] = alpha;
                     epilogue.betas[i] = beta;
                 }
-                Act::Prelu(tensor) => {
-                    epilogue.codes[i] = ACT_PRELU;
-                    epilogue.has_alphas |= graph.is_constant(tensor);
+                Act::Prelu(_) => epilogue.codes[i] = ACT_PRELU,
+                Act::Requantize(Requantize { arithmetic, least, most, .. }) => {
+                    epilogue.codes[i] = match arithmetic {
+                        Requantization::Fixed => ACT_REQUANTIZE_FIXED,
+                        Requantization::Float => ACT_REQUANTIZE_FLOAT,
+                    };
+                    epilogue.alphas[i] = limits(least, most);
                 }
             }
+            epilogue.has_constants |= act.constant().is_some_and(|tensor| graph.is_constant(tensor));
         }
         epilogue
     }
 
     /// Returns whether the epilogue reads the weight texture.
     pub fn reads_weights(&self) -> bool {
-        self.has_alphas
+        self.has_constants
     }
 
     /// Adds the epilogue's override constants.
@@ -69,13 +76,23 @@ impl EpilogueParams {
     }
 }
 
-/// Returns the PReLU alphas of a node's functions.
-pub(crate) fn alphas(graph: &Graph, node: &Node) -> impl Iterator<Item = WeightSection> {
-    let acts = [node.epilogue.first, node.epilogue.then].into_iter().zip(SectionRole::ALPHAS);
+/// Returns the constants of a node's functions.
+pub(crate) fn constants(graph: &Graph, node: &Node) -> impl Iterator<Item = WeightSection> {
+    let acts = [node.epilogue.first, node.epilogue.then].into_iter().zip(SectionRole::EPILOGUE);
     acts.filter_map(|(act, role)| match act {
         Act::Prelu(tensor) => Some(pack::channels_of(graph, role, tensor)),
+        Act::Requantize(Requantize { factors, .. }) => {
+            Some(pack::rows_of_channels(graph, role, factors, Requantize::ROWS))
+        }
         Act::None | Act::Unary(_) => None,
     })
+}
+
+/// Returns two bounds as one whole number that a float holds exactly, because a function has only one parameter beside
+/// the place of its constant.
+fn limits(least: i16, most: i16) -> f32 {
+    let digit = |bound: i16| f32::from(bound) - f32::from(Requantize::LIMITS[0]);
+    digit(least) * 4096.0 + digit(most)
 }
 
 /// Checks that `activate` in `texel.wgsl` supports the functions of a step's epilogue.

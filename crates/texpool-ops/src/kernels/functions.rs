@@ -1,7 +1,7 @@
 //! Codes of functions of one value in shaders: the functions of epilogues, and those of `unary.wgsl` alone.
 
 use super::wgsl::shared_constants;
-use crate::graph::Unary;
+use crate::graph::{Requantize, Unary};
 
 /// Generates the constants and the mapping from the table below. A row gives the name and the value of a code, its
 /// function, and the function's two parameters in the shader, the second as bits. A function without a row does not
@@ -70,6 +70,9 @@ unary_codes! {
         ACT_SOFTPLUS = 21 => Softplus,
         ACT_MISH = 22 => Mish,
         ACT_FAKE_QUANT = 23 => FakeQuant { scale, least, most } (scale, limits(least, most)),
+        ACT_ROUND_AWAY = 24 => RoundAway { origin, least, most } (origin, limits(least, most)),
+        ACT_REQUANTIZE_FIXED = 25,
+        ACT_REQUANTIZE_FLOAT = 26,
     }
 
     /// Functions that `unary.wgsl` supports in addition. Lower codes are reserved for `activate`, which it calls.
@@ -104,6 +107,13 @@ unary_codes! {
         UNARY_IS_NAN = 59 => IsNan,
         UNARY_IS_INF = 60 => IsInf { negative, positive } (flag(negative), flag(positive).to_bits()),
     }
+}
+
+shared_constants! {
+    /// Layout of the factors of a requantisation.
+    REQUANTIZE:
+    REQUANTIZE_ROWS = Requantize::ROWS as u32,
+    REQUANTIZE_ADDEND = Requantize::ADDEND_STEP.unsigned_abs(),
 }
 
 /// Returns the code and parameters of a function that epilogues support.

@@ -28,6 +28,12 @@ pub(crate) fn channels_of(graph: &Graph, role: SectionRole, tensor: TensorId) ->
     WeightSection::new(role, vec![tensor], Channels { texels: length.div_ceil(4) })
 }
 
+/// Returns a constant with `rows` values per channel, row by row. Each slice has a texel for every row.
+pub(crate) fn rows_of_channels(graph: &Graph, role: SectionRole, tensor: TensorId, rows: usize) -> WeightSection {
+    let channels = graph.tensors[tensor].constant.as_ref().map_or(0, Constant::len) / rows;
+    WeightSection::new(role, vec![tensor], RowsOfChannels { rows, channels })
+}
+
 /// Returns operand `index` as a whole tensor if it is a constant.
 pub(crate) fn whole_operand(graph: &Graph, node: &Node, index: usize) -> Vec<WeightSection> {
     let operand = node.inputs.get(index).copied().filter(|&tensor| graph.is_constant(tensor));
@@ -62,6 +68,30 @@ impl SectionLayout for Channels {
         whole(move || match constant {
             Some(constant) => channels(constant, texels),
             None => vec![[0.0; 4]; texels],
+        })
+    }
+}
+
+/// Rows of values per channel, such that the texels of a slice are next to each other, padded with zeros.
+#[derive(Debug)]
+struct RowsOfChannels {
+    rows: usize,
+    channels: usize,
+}
+
+impl SectionLayout for RowsOfChannels {
+    fn texels(&self) -> u64 {
+        (self.rows * self.channels.div_ceil(4)) as u64
+    }
+
+    fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
+        let (&Self { rows, channels }, constant) = (self, constants.first().copied());
+        whole(move || {
+            let Some(constant) = constant else { return Vec::new() };
+            let values = constant.to_f32();
+            let texel = |slice: usize, row: &[f32]| padded(&row[slice * 4..channels.min(slice * 4 + 4)]);
+            let slice = |slice| values.chunks(channels.max(1)).take(rows).map(move |row| texel(slice, row));
+            (0..channels.div_ceil(4)).flat_map(slice).collect()
         })
     }
 }

@@ -168,7 +168,7 @@ impl KernelParams {
 
     /// Sets the location of the biases of a step.
     pub(crate) fn biases(mut self, step: &StepContext<'_>) -> Self {
-        self.dispatch.bias = step.section(SectionRole::Biases);
+        self.dispatch.bias = step.section(SectionRole::Biases, 1);
         self
     }
 

@@ -156,11 +156,12 @@ impl KernelError {
 }
 
 impl StepContext<'_> {
-    /// Returns the first texel of a section that has one texel per slice, as kernels count texels. A kernel adds the
-    /// slice number. Sections may lie in any order, so this may wrap, and adding wraps back.
-    pub(crate) const fn section(&self, role: SectionRole) -> u32 {
+    /// Returns the first texel of a section that has `rows` texels per slice, as kernels count texels. A kernel adds
+    /// the slice number times `rows`. Sections may lie in any order, so this may wrap, and adding wraps back.
+    pub(crate) const fn section(&self, role: SectionRole, rows: u32) -> u32 {
         let WeightPlace { starts, .. } = self.weights;
-        starts[role as usize].wrapping_sub(self.weights.base()).wrapping_sub(self.slices.start)
+        let skipped = self.slices.start.wrapping_mul(rows);
+        starts[role as usize].wrapping_sub(self.weights.base()).wrapping_sub(skipped)
     }
 
     /// Returns the error for a step that the kernel does not support.

@@ -72,17 +72,18 @@ pub enum SectionRole {
     Own,
     /// The biases of an operator, one texel per slice of the result.
     Biases,
-    /// The PReLU alphas of the epilogue's first function, one texel per slice of the result.
-    FirstAlphas,
-    /// The PReLU alphas of the epilogue's second function, one texel per slice of the result.
-    ThenAlphas,
+    /// The constant of the epilogue's first function, with equally many texels for each slice of the result: one of
+    /// PReLU's alphas, or the factors of a requantisation.
+    FirstConstant,
+    /// The constant of the epilogue's second function, likewise.
+    ThenConstant,
 }
 
 impl SectionRole {
     /// Number of roles.
     pub const COUNT: usize = 4;
-    /// Roles of the alphas of the epilogue's functions, in their order.
-    pub(crate) const ALPHAS: [Self; 2] = [Self::FirstAlphas, Self::ThenAlphas];
+    /// Roles of the constants of the epilogue's functions, in their order.
+    pub(crate) const EPILOGUE: [Self; 2] = [Self::FirstConstant, Self::ThenConstant];
 }
 
 /// Order in which the elements of constants become texels.
@@ -144,9 +145,9 @@ impl WeightSections {
         Self { slices: slices as u32, block: block as u32, texels }
     }
 
-    /// Adds a section with one texel per slice.
-    pub(crate) fn with_channels(mut self) -> Self {
-        self.texels.push(1);
+    /// Adds a section with `rows` texels per slice.
+    pub(crate) fn with_rows(mut self, rows: usize) -> Self {
+        self.texels.push(rows as u32);
         self
     }
 

@@ -3,7 +3,7 @@
 
 use super::lookup::properties;
 use crate::{
-    graph::{Act, Graph, Node},
+    graph::{Graph, Node},
     kernels::KernelError,
 };
 
@@ -29,9 +29,7 @@ fn check_node(graph: &Graph, node: &Node) -> Result<(), KernelError> {
         let (op_index, op) = (node.op_index, node.op.name());
         Err(KernelError::TooLarge { op_index, op, what, found, limit })
     };
-    let alpha = |act: Act| if let Act::Prelu(tensor) = act { Some(tensor) } else { None };
-    let epilogue = [node.epilogue.add, alpha(node.epilogue.first), alpha(node.epilogue.then)];
-    for &tensor in node.inputs.iter().chain([&node.output]).chain(epilogue.iter().flatten()) {
+    for tensor in node.operands().chain([node.output]) {
         let tensor = &graph.tensors[tensor];
         match tensor.shape.checked_len() {
             Some(elements) if elements < ELEMENTS => {}

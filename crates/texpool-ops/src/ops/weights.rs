@@ -2,7 +2,7 @@
 
 use super::lookup;
 use crate::{
-    graph::{Act, Graph, Node},
+    graph::{Graph, Node},
     kernels::{WeightPacking, WeightPieces, WeightSection, WeightSections, epilogue},
 };
 
@@ -10,11 +10,11 @@ use crate::{
 /// so this must be increased when a kernel changes its packing.
 pub const PACKING: u32 = 1;
 
-/// Returns the sections of the weights that a node's kernel reads, in order: weights, biases, PReLU alphas. Sections
+/// Returns the sections of the weights that a node's kernel reads, in order: weights, biases, constants of the epilogue. Sections
 /// of tensors that are no constants are left out; no kernel accepts such a node.
 pub(crate) fn sections(graph: &Graph, node: &Node) -> Vec<WeightSection> {
     let mut sections = lookup::weights(graph, node);
-    sections.extend(epilogue::alphas(graph, node));
+    sections.extend(epilogue::constants(graph, node));
     sections.retain(|section| section.constants(graph).is_some());
     sections
 }
@@ -35,12 +35,13 @@ pub fn weight_texels(graph: &Graph, node: &Node) -> u64 {
 pub fn weight_sections(graph: &Graph, node: &Node, packing: WeightPacking) -> Option<WeightSections> {
     let mut sections = lookup::weight_sections(graph, node)?.packed(packing);
     for act in [node.epilogue.first, node.epilogue.then] {
-        if let Act::Prelu(alphas) = act {
-            // One alpha per channel, as the shader expects.
-            if graph.shape(alphas).len().div_ceil(4) != graph.shape(node.output).slices() {
+        if let Some(constant) = act.constant() {
+            // The same number of values for every channel, as the shader expects.
+            let channels = graph.shape(constant).len() / act.constant_rows();
+            if channels.div_ceil(4) != graph.shape(node.output).slices() {
                 return None;
             }
-            sections = sections.with_channels();
+            sections = sections.with_rows(act.constant_rows());
         }
     }
     Some(sections)

@@ -52,6 +52,15 @@ fn activate(operands: &Operands<'_>, act: Act, values: &mut [f32], out: Shape) -
                 }
             }
         }
+        Act::Requantize(requantize) => {
+            let factors = operands.tensor(requantize.factors)?;
+            let rows: Vec<&[f32]> = factors.data.chunks(out.c.max(1)).collect();
+            for pixel in values.chunks_mut(out.c.max(1)) {
+                for (c, x) in pixel.iter_mut().enumerate() {
+                    *x = requantize.of(*x, std::array::from_fn(|row| rows[row][c]));
+                }
+            }
+        }
     }
     Ok(())
 }
