@@ -212,12 +212,6 @@ fn mish(x: vec4<f32>) -> vec4<f32> {
     return x * (n / (n + 2.0));
 }
 
-// The nearest value of a grid of `scale` within bounds that are whole numbers of it, two signed halves of `limits`.
-// Halves are rounded away from zero.
-fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
-    return within_limits(rounded_away(x / scale), limits) * scale;
-}
-
 // Bounds values by two signed halves of a word.
 fn within_limits(x: vec4<f32>, limits: u32) -> vec4<f32> {
     let least = f32(extractBits(bitcast<i32>(limits), 0u, 16u));
@@ -307,7 +301,8 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         }
         case ACT_SOFTPLUS: { return softplus(x); }
         case ACT_MISH: { return mish(x); }
-        case ACT_FAKE_QUANT: { return fake_quantised(x, alpha, beta); }
+        case ACT_FAKE_QUANT: { return within_limits(rounded_away(x / alpha), beta) * alpha; }
+        case ACT_QUANTIZE: { return within_limits(rounded_away(x / alpha), beta); }
         case ACT_ROUND_AWAY: { return within_limits(rounded_away(x + alpha) - alpha, beta); }
         case ACT_REQUANTIZE_FIXED: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, true); }
         case ACT_REQUANTIZE_FLOAT: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, false); }

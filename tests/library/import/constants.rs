@@ -220,7 +220,8 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     };
     assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
     assert_eq!(run([-3.0, 20.0]), [0.0, 127.5], "what its 8 bits cannot say is cut off");
-    assert_eq!(run([1.2, 0.8]), [1.0, 28.0], "0.8 and 28.2 are rounded to what they can say");
+    assert_eq!(run([1.2, 0.8]), [0.5, 29.0], "inputs are rounded to what their 8 bits can say");
+    assert_eq!(run([1.0, 0.0]), [1.5, 13.0]);
 }
 
 /// Activations of 16 bits with weights of 8, and biases of 64.

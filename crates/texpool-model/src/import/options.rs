@@ -63,9 +63,13 @@ pub struct ImportOptions {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FakeQuant {
-    /// Each result is rounded to the nearest value that the file's integers can represent, as in the file's runtime.
+    /// Results equal the integers that the file's runtime computes: ONNX Runtime, or TensorFlow Lite with its default
+    /// kernels (XNNPACK).
     #[default]
     On,
+    /// Like [`On`](Self::On), but layers of `.tflite` files round as TensorFlow Lite's reference kernels do: twice, in
+    /// fixed point.
+    Reference,
     /// Results are limited to the range that the integers can represent, but not rounded. Apart from the quantised
     /// weights, this is the network before quantisation.
     Off,
@@ -159,11 +163,12 @@ pub fn parse_constant(text: &str) -> Result<(String, Array), String> {
     Ok((name.to_owned(), array.ok_or_else(|| format!("`{name}` has too many numbers"))?))
 }
 
-/// Parses `on` or `off`.
+/// Parses `on`, `reference` or `off`.
 pub fn parse_fake_quant(text: &str) -> Result<FakeQuant, String> {
     match text {
         "on" => Ok(FakeQuant::On),
+        "reference" => Ok(FakeQuant::Reference),
         "off" => Ok(FakeQuant::Off),
-        _ => Err("it must be `on` or `off`".to_owned()),
+        _ => Err("it must be `on`, `reference` or `off`".to_owned()),
     }
 }

@@ -2,7 +2,7 @@
 //! readers stay correct whatever the rule does.
 
 use super::SkipReason;
-use texpool_ops::graph::{Act, Graph, Node, NodeId, Tensor, TensorId};
+use texpool_ops::graph::{Graph, Node, NodeId, Tensor, TensorId};
 
 /// Result of a rule for one node: a change, the reason for not changing the node, or `None` if the rule does not
 /// apply to this kind of node.
@@ -46,8 +46,7 @@ impl Edit {
 
 /// Makes a node read `new` in every place where it read `old`.
 pub(super) fn replace_uses(node: &mut Node, old: TensorId, new: TensorId) {
-    let constants = [&mut node.epilogue.first, &mut node.epilogue.then].into_iter().filter_map(Act::constant_mut);
-    for read in node.inputs.iter_mut().chain(constants).chain(&mut node.epilogue.add) {
+    for read in node.operands_mut() {
         if *read == old {
             *read = new;
         }

@@ -270,6 +270,16 @@ unary_functions! {
         /// Greatest multiple of it.
         most: i16 = 6,
     } => "FAKE_QUANT", |x| bounded((x / scale).round(), f32::from(least), f32::from(most)) * scale,
+    /// `min(max(round(x / scale), least), most)`, with halves rounded away from zero: the integers of values on a grid,
+    /// counted from the zero point.
+    Quantize {
+        /// Distance of neighbouring values, above zero.
+        scale: f32 = 0.125,
+        /// Least result.
+        least: i16 = -9,
+        /// Greatest result.
+        most: i16 = 6,
+    } => "QUANTIZE", |x| bounded((x / scale).round(), f32::from(least), f32::from(most)),
     /// `min(max(round(x + origin) - origin, least), most)`, with halves rounded away from zero. Rounds integers that
     /// are counted from their zero point as a runtime rounds them that counts from zero.
     RoundAway {

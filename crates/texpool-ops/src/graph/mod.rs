@@ -146,6 +146,13 @@ impl Node {
         let constants = [self.epilogue.first, self.epilogue.then].into_iter().filter_map(Act::constant);
         self.inputs.iter().copied().chain(constants).chain(self.epilogue.add)
     }
+
+    /// The places of those tensors.
+    pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut TensorId> {
+        let Epilogue { first, add, then } = &mut self.epilogue;
+        let constants = [first, then].into_iter().filter_map(Act::constant_mut);
+        self.inputs.iter_mut().chain(constants).chain(add)
+    }
 }
 
 /// A model: tensors, nodes in execution order, and lists of the input and output tensors.

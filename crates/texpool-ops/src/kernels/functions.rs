@@ -70,9 +70,10 @@ unary_codes! {
         ACT_SOFTPLUS = 21 => Softplus,
         ACT_MISH = 22 => Mish,
         ACT_FAKE_QUANT = 23 => FakeQuant { scale, least, most } (scale, limits(least, most)),
-        ACT_ROUND_AWAY = 24 => RoundAway { origin, least, most } (origin, limits(least, most)),
-        ACT_REQUANTIZE_FIXED = 25,
-        ACT_REQUANTIZE_FLOAT = 26,
+        ACT_QUANTIZE = 24 => Quantize { scale, least, most } (scale, limits(least, most)),
+        ACT_ROUND_AWAY = 25 => RoundAway { origin, least, most } (origin, limits(least, most)),
+        ACT_REQUANTIZE_FIXED = 26,
+        ACT_REQUANTIZE_FLOAT = 27,
     }
 
     /// Functions that `unary.wgsl` supports in addition. Lower codes are reserved for `activate`, which it calls.

@@ -24,9 +24,8 @@ pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, 
 /// Removes all tensors that no node, input or output names. Keeps the order of the others.
 fn pruned(mut graph: Graph) -> Graph {
     let mut used = IdVec::from_elem(false, &graph.tensors);
-    // Epilogues contain no tensors yet: importers only fuse functions of one value, the rewriter does the rest.
-    let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
-    for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {
+    let nodes = graph.nodes.iter().flat_map(|node| node.operands().chain([node.output]));
+    for id in nodes.chain(graph.inputs.iter().copied()).chain(graph.outputs.iter().copied()) {
         used[id] = true;
     }
     let mut next = 0;
@@ -40,8 +39,11 @@ fn pruned(mut graph: Graph) -> Graph {
         .collect();
     let mut old = used.iter();
     graph.tensors.retain(|_| old.next() == Some(&true));
-    let nodes = graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain([&mut node.output]));
-    for id in nodes.chain(&mut graph.inputs).chain(&mut graph.outputs) {
+    for node in &mut graph.nodes {
+        node.operands_mut().for_each(|id| *id = new[*id]);
+        node.output = new[node.output];
+    }
+    for id in graph.inputs.iter_mut().chain(&mut graph.outputs) {
         *id = new[*id];
     }
     graph

@@ -38,6 +38,7 @@ mod passed;
 mod preferred_input_layout;
 mod sizes;
 mod stated;
+mod steps;
 mod tensor;
 mod value;
 mod wire;
@@ -56,7 +57,7 @@ pub(super) use opsets::{NEWEST, OLDEST};
 pub(super) use outline::outline;
 
 use super::{
-    ImportOptions,
+    FakeQuant, ImportOptions,
     common::{
         finish::{finished, inexact},
         refusals::Refusals,
@@ -181,6 +182,10 @@ fn lower_all<'m>(
             refusals.note(index, name, &node.operator(), result, problem.clone())?;
         }
         refusals.finish()?;
+    }
+    if options.fake_quant != FakeQuant::Off {
+        let GraphLowering { graph, meter, .. } = &mut lowering;
+        steps::compute_with_steps(graph, meter).map_err(|problem| problem.of_graph_io("integers of", &file.name))?;
     }
     Ok((finished(lowering.graph, &lowering.meter)?, names))
 }

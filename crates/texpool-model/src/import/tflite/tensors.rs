@@ -290,6 +290,16 @@ impl<'a> FileTensor<'a> {
         Some(Grid { scale, least: least?, most: most? })
     }
 
+    /// Returns the grid of 8-bit integers with a single scale.
+    pub(super) fn byte_grid(&self) -> Option<ByteGrid> {
+        if !matches!(self.dtype, UINT8 | INT8) {
+            return None;
+        }
+        let Grid { scale, least, most } = self.grid()?;
+        let zero = self.scale.as_ref().ok()?.as_ref()?.uniform()?.zero_point;
+        (scale > 0.0 && least <= 0 && most >= 0).then_some(ByteGrid { scale, zero, least, most })
+    }
+
     /// Returns whether the elements are reals or represent reals.
     pub(super) const fn is_real(&self) -> bool {
         !matches!(self.dtype, INT32 | INT64 | BOOL)
@@ -408,6 +418,23 @@ pub(super) struct Grid {
     pub(super) scale: f32,
     pub(super) least: i16,
     pub(super) most: i16,
+}
+
+/// A grid of 8-bit integers, with their zero point. Bounds are counted from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ByteGrid {
+    pub(super) scale: f32,
+    pub(super) zero: i32,
+    pub(super) least: i16,
+    pub(super) most: i16,
+}
+
+impl ByteGrid {
+    /// The grid alone.
+    pub(super) const fn grid(self) -> Grid {
+        let Self { scale, least, most, .. } = self;
+        Grid { scale, least, most }
+    }
 }
 
 impl Grid {

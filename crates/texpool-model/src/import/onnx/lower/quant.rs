@@ -239,7 +239,7 @@ pub(super) fn quantized(
     let (min, max) = range(elem)?;
     let (scale, zero) = scales.along(ctx, x.dims())?;
     let scaled = apply(ctx, Binary::Div, x, &scale)?;
-    let rounds = ctx.lowering.fake_quant == FakeQuant::On;
+    let rounds = ctx.lowering.fake_quant != FakeQuant::Off;
     let round = |value: Value, ctx: &mut NodeLowering<'_>| -> Result<Value, Problem> {
         Ok(match value {
             // Always rounded, whatever the options say, because these values become integers.

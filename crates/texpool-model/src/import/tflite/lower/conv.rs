@@ -60,7 +60,8 @@ fn conv2d(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     }
     let (stride, dilation) = ([options.stride_h(), options.stride_w()], [options.dilation_h(), options.dilation_w()]);
     let conv = slide(x, weights, options.padding(), stride, dilation)?;
-    ctx.emit(Op::Conv2d(Conv2d { groups: x.c / weights.c, ..conv }), &inputs, activation(options.activation())?)
+    let conv = Op::Conv2d(Conv2d { groups: x.c / weights.c, ..conv });
+    ctx.emit_layer(conv, &inputs, activation(options.activation())?)
 }
 
 fn depthwise(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
@@ -70,7 +71,7 @@ fn depthwise(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
     let (stride, dilation) = ([options.stride_h(), options.stride_w()], [options.dilation_h(), options.dilation_w()]);
     let conv = slide(x, weights, options.padding(), stride, dilation)?;
-    ctx.emit(Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &inputs, activation(options.activation())?)
+    ctx.emit_layer(Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &inputs, activation(options.activation())?)
 }
 
 fn pool(ctx: &mut OperatorLowering<'_, '_>, kind: PoolKind) -> Result<(), Problem> {
@@ -81,8 +82,11 @@ fn pool(ctx: &mut OperatorLowering<'_, '_>, kind: PoolKind) -> Result<(), Proble
     let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
     let window = [positive("window", options.filter_h())?, positive("window", options.filter_w())?];
     let padding = Scheme::of(options.padding())?.around([image.h, image.w], window, stride, [1, 1])?;
-    let pool = Pool2d::plain(kind, window, stride, padding);
-    ctx.emit(Op::Pool2d(pool), &[x], activation(options.activation())?)
+    let pool = Op::Pool2d(Pool2d::plain(kind, window, stride, padding));
+    match kind {
+        PoolKind::Average => ctx.emit_mean(pool, x, activation(options.activation())?),
+        _ => ctx.emit(pool, &[x], activation(options.activation())?),
+    }
 }
 
 /// The operands are the extents of the result, weights, input, and an optional bias.
@@ -100,7 +104,7 @@ fn transpose_conv(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     // The border is that of the inverse convolution, so it is computed from the result's image.
     let border = Scheme::of(options.padding())?.around([result.h, result.w], [weights.h, weights.w], stride, [1, 1])?;
     let padding = cut(x, weights, result, stride, [border.top, border.left])?;
-    ctx.emit(Op::TransposeConv(TransposeConv::plain(stride, padding)), &inputs, activation(options.activation())?)
+    ctx.emit_layer(TransposeConv::plain(stride, padding).into(), &inputs, activation(options.activation())?)
 }
 
 /// The options are at least three 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, stride along the
@@ -125,7 +129,7 @@ fn transpose_conv_bias(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem
     let result = Shape::new(x.b, full[0] - tall, full[1] - wide, weights.b);
     ctx.gives(&result.dims())?;
     let padding = cut(x, weights, result, stride, [tall / 2, wide / 2])?;
-    ctx.emit(Op::TransposeConv(TransposeConv::plain(stride, padding)), &inputs, Act::None)
+    ctx.emit_layer(TransposeConv::plain(stride, padding).into(), &inputs, Act::None)
 }
 
 /// Returns the extents of the full result of a transposed convolution.
@@ -175,5 +179,5 @@ fn fully_connected(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         vec![elements / depth, outputs]
     };
     ctx.gives(&dims)?;
-    ctx.emit(Op::FullyConnected, &inputs, activation(options.activation())?)
+    ctx.emit_layer(Op::FullyConnected, &inputs, activation(options.activation())?)
 }

@@ -38,13 +38,22 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("BROADCAST_TO", LikeOnnx("Expand"), broadcast_to),
     TfLiteOpEntry::new("TILE", LikeOnnx("Tile"), tile),
     TfLiteOpEntry::new("DEQUANTIZE", LikeOnnx("DequantizeLinear"), same),
-    TfLiteOpEntry::new("QUANTIZE", LikeOnnx("QuantizeLinear"), same),
+    TfLiteOpEntry::new("QUANTIZE", LikeOnnx("QuantizeLinear"), quantize),
     TfLiteOpEntry::new("RESHAPE", LikeOnnx("Reshape"), reshape),
     TfLiteOpEntry::new("SQUEEZE", LikeOnnx("Squeeze"), squeeze),
     TfLiteOpEntry::new("EXPAND_DIMS", LikeOnnx("Unsqueeze"), expand_dims),
     TfLiteOpEntry::new("TRANSPOSE", LikeOnnx("Transpose"), transpose),
     TfLiteOpEntry::new("DENSIFY", Alone(Support::new(All, "none").limits("the values must be known")), densify),
 ];
+
+/// Converts reals or integers to integers of another scale.
+fn quantize(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    if ctx.operand_count() == 1 && ctx.emit_reference_rescale(x)? {
+        return Ok(());
+    }
+    same(ctx)
+}
 
 /// Operands already hold reals, whatever type they have in the file.
 fn same(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {

@@ -106,7 +106,13 @@ fn sub(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 
 fn mul(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<MulOptions<'static>>()?.activation();
-    binary(ctx, Binary::Mul, act)
+    ctx.operands(2, 2)?;
+    let inputs = [ctx.operand(0)?, ctx.operand(1)?];
+    if ctx.dims(inputs[0]) != ctx.dims(inputs[1]) {
+        return binary(ctx, Binary::Mul, act);
+    }
+    ctx.gives_like(inputs[0])?;
+    ctx.emit_product(inputs, activation(act)?)
 }
 
 /// Adds up all operands, which must have the same extents.
@@ -248,8 +254,12 @@ fn reduce_over(
             shape[slot] = 1;
         }
     }
+    let reduce = Reduce { kind, axes };
+    if kind == ReduceKind::Mean && ctx.emit_reference_mean(x, folded.extents.into(), reduce, shape.into())? {
+        return Ok(());
+    }
     let x = ctx.view(x, folded.extents.into())?;
-    ctx.emit_as(Op::Reduce(Reduce { kind, axes }), &[x], Act::None, shape.into())
+    ctx.emit_as(Op::Reduce(reduce), &[x], Act::None, shape.into())
 }
 
 /// Converts to whole numbers, truth values or 16 bits, unless the operand already has them. Of a complex operand the

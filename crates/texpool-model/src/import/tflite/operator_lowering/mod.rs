@@ -1,14 +1,17 @@
 //! Context for lowering an operator: its operands, options and results in the file, and the graph that is being built.
-//! Further files have what it does with values known on import (`known`, `fold`), with nodes, with complex tensors and
-//! with variables.
+//! Further files have what it does with values known on import (`known`, `fold`), with nodes, with steps of 8-bit
+//! tensors, with complex tensors and with variables.
 
 mod complex;
 mod fold;
 mod known;
 mod nodes;
+mod steps;
 mod variables;
 
 use std::collections::{HashMap, HashSet};
+
+use steps::Steps;
 
 use super::{
     schema::{Model, Operator, Options},
@@ -33,6 +36,8 @@ pub(super) struct SubgraphLowering<'a> {
     pub(super) variables: Variables<'a>,
     /// The complex tensors.
     pub(super) spectra: Spectra,
+    /// Steps of 8-bit tensors.
+    pub(super) steps: HashMap<TensorId, Steps>,
     /// True if the caller bound extents that the file leaves open.
     pub(super) is_resized: bool,
     pub(super) model: Model<'a>,

@@ -33,7 +33,7 @@ impl OperatorLowering<'_, '_> {
             self.gives_like(input)?;
             return self.emit(Op::Reshape, &[input], Act::None);
         }
-        let requantised = self.requantised().filter(|_| self.lowering.fake_quant == FakeQuant::On);
+        let requantised = self.requantised().filter(|_| self.lowering.fake_quant != FakeQuant::Off);
         self.lowering.tensors[self.output].extents()?;
         self.check_unset()?;
         let mut constant = self.shared(input)?;
@@ -52,17 +52,23 @@ impl OperatorLowering<'_, '_> {
 
     /// Adds a node whose result has the shape stated in the file.
     pub(in crate::import::tflite) fn emit(&mut self, op: Op, inputs: &[TensorId], act: Act) -> Result<(), Problem> {
+        self.settle(&op, inputs)?;
+        let shape = self.shape(self.output);
+        self.emit_as(op, inputs, act, shape)
+    }
+
+    /// Gives the result the extents that an operator computes, where the file leaves them open.
+    pub(super) fn settle(&mut self, op: &Op, inputs: &[TensorId]) -> Result<(), Problem> {
         let output = self.output()?;
         if self.may_differ() {
-            let inferred = inferred(&self.lowering.graph, &op, inputs, self.shape(output))?;
+            let inferred = inferred(&self.lowering.graph, op, inputs, self.shape(output))?;
             let rank = self.dims(output).len();
             let dims = inferred.dims();
             if inferred != self.shape(output) && rank <= dims.len() {
                 self.gives(&dims[dims.len() - rank..])?;
             }
         }
-        let shape = self.shape(output);
-        self.emit_as(op, inputs, act, shape)
+        Ok(())
     }
 
     /// Adds a node with a result of `shape`, followed by a RESHAPE if the stated shape differs.
@@ -74,6 +80,12 @@ impl OperatorLowering<'_, '_> {
         shape: Shape,
     ) -> Result<(), Problem> {
         let output = self.output()?;
+        let rescales = op.moves_only() && act == Act::None && self.requantised().is_some();
+        let rounds = self.lowering.fake_quant != FakeQuant::Off;
+        let fits = rounds && rescales && inferred(&self.lowering.graph, &op, inputs, shape)? == shape;
+        if fits && self.emit_rescaled(&op, inputs, shape)? {
+            return Ok(());
+        }
         let (op, epilogue) = self.stored(op, inputs, act, shape);
         let inferred = inferred(&self.lowering.graph, &op, inputs, shape)?;
         if inferred != shape {
@@ -138,7 +150,7 @@ impl OperatorLowering<'_, '_> {
     }
 
     /// Adds a tensor that is not in the file, with the elements of `like` in another shape.
-    fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
+    pub(super) fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if shape.checked_len() != Some(self.shape(like).len()) {
             let stated = self.dims(like);
             let dims = without_leading_ones(shape, stated.len());
@@ -167,8 +179,8 @@ impl OperatorLowering<'_, '_> {
             other => other,
         };
         let last = match (self.lowering.fake_quant, grid.within(act)) {
-            (FakeQuant::On, Some(part)) => part.rounding(),
-            (FakeQuant::On, None) => {
+            (FakeQuant::On | FakeQuant::Reference, Some(part)) => part.rounding(),
+            (FakeQuant::On | FakeQuant::Reference, None) => {
                 return (op, Epilogue { first: act, add: None, then: Act::Unary(grid.rounding()) });
             }
             (FakeQuant::Off, _) => match bounds(act) {
@@ -209,6 +221,20 @@ impl OperatorLowering<'_, '_> {
             self.lowering.spectra.alias(id, output);
             return Ok(());
         }
+        if op.moves_only() && epilogue.is_empty() {
+            self.move_steps(&op, inputs, output)?;
+        }
+        self.append_plain(op, inputs, epilogue, output)
+    }
+
+    /// Adds a node of tensors that are not complex, and nothing else.
+    pub(super) fn append_plain(
+        &mut self,
+        op: Op,
+        inputs: &[TensorId],
+        epilogue: Epilogue,
+        output: TensorId,
+    ) -> Result<(), Problem> {
         self.lowering.meter.memory(NODE_BYTES)?;
         push_node(&mut self.lowering.graph, op, inputs, epilogue, output, self.index);
         Ok(())

@@ -1,0 +1,202 @@
+//! Replaces layers between dequantisations and quantisations by layers of integers, as ONNX Runtime computes them.
+//!
+//! Nodes of quantised operators, and `QuantizeLinear` and `DequantizeLinear` around operators of floats, have become the
+//! same arithmetic in the graph: `(q - zero) * scale` in front, `clip(round(y / scale) + zero)` behind. In between stands
+//! a layer whose weights are integers with scales. Such a layer is replaced by one of the integers `q - zero`, the
+//! *steps*, whose sums are exact. Rewriting removes the nodes that nothing reads any more.
+
+use std::collections::HashMap;
+
+use crate::import::{
+    common::{
+        graph::stem,
+        layer_integers::{LayerIntegers, QuantizedTo},
+    },
+    error::Problem,
+    meter::Meter,
+};
+use texpool_ops::graph::{
+    Act, Binary, ElementType, Epilogue, Graph, IdVec, Node, NodeId, Op, Reduce, ReduceKind, Requantization, TensorId,
+    Unary,
+};
+
+/// Limit on the nodes between integers and the node that made them, such as pools and reshapes.
+const MAX_MOVES: usize = 16;
+
+/// The steps of reals: `steps * scale`.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    tensor: TensorId,
+    scale: f32,
+}
+
+/// A quantisation: the reals that are divided by the scale and rounded, and the bounds counted from the zero point.
+#[derive(Clone, Copy, Debug)]
+struct Rounding {
+    reals: TensorId,
+    scale: f32,
+    bounds: [f32; 2],
+}
+
+/// Producers and readers of tensors.
+struct Links {
+    producer: IdVec<TensorId, Option<NodeId>>,
+    readers: IdVec<TensorId, Vec<NodeId>>,
+}
+
+/// Replaces every layer between 8-bit integers.
+pub(super) fn compute_with_steps(graph: &mut Graph, meter: &mut Meter) -> Result<(), Problem> {
+    meter.work(graph.nodes.len())?;
+    if !graph.nodes.iter().any(|node| matches!(node.op, Op::Unary(Unary::Round))) {
+        return Ok(());
+    }
+    let links = Links::new(graph);
+    // Tensors of steps that were made here, with their bounds.
+    let mut made: HashMap<TensorId, [f32; 2]> = HashMap::new();
+    for id in graph.nodes.ids() {
+        let Some(rounding) = links.rounding(graph, id) else { continue };
+        let Some(layer) = links.only_producer(graph, rounding.reals) else { continue };
+        let node = graph.nodes[layer].clone();
+        let Some((op, inputs, act)) = links.layer(graph, &node, &rounding, &made, meter)? else { continue };
+        let output = graph.nodes[id].output;
+        let epilogue = Epilogue::of(act);
+        graph.nodes[id] = Node { op, inputs, output, epilogue, op_index: node.op_index, integers: None };
+        made.insert(output, rounding.bounds);
+    }
+    Ok(())
+}
+
+impl Links {
+    fn new(graph: &Graph) -> Self {
+        let mut producer = IdVec::from_elem(None, &graph.tensors);
+        let mut readers = IdVec::from_elem(Vec::new(), &graph.tensors);
+        for (id, node) in graph.nodes.iter_enumerated() {
+            producer[node.output] = Some(id);
+            node.operands().for_each(|tensor| readers[tensor].push(id));
+        }
+        Self { producer, readers }
+    }
+
+    fn producer<'g>(&self, graph: &'g Graph, tensor: TensorId) -> Option<&'g Node> {
+        // Tensors that were added since have no nodes.
+        let id = (*self.producer.get(tensor)?)?;
+        Some(&graph.nodes[id])
+    }
+
+    /// Returns the node that computes a tensor which one node reads, and which is no output.
+    fn only_producer(&self, graph: &Graph, tensor: TensorId) -> Option<NodeId> {
+        let is_read_once = self.readers[tensor].len() == 1 && !graph.outputs.contains(&tensor);
+        self.producer[tensor].filter(|_| is_read_once)
+    }
+
+    /// Returns a tensor and the number that a binary function combines it with.
+    fn with_number(&self, graph: &Graph, tensor: TensorId, function: Binary) -> Option<(TensorId, f32)> {
+        let node = self.producer(graph, tensor)?;
+        let (&Op::Binary(binary), &[x, constant], true) = (&node.op, &node.inputs[..], node.epilogue.is_empty()) else {
+            return None;
+        };
+        let number = graph.tensors[constant].constant.as_ref().filter(|constant| constant.len() == 1)?;
+        (binary == function).then(|| (x, number.reals().get(0)))
+    }
+
+    fn only_reader<'g>(&self, graph: &'g Graph, tensor: TensorId) -> Option<&'g Node> {
+        match self.readers[tensor][..] {
+            [reader] if !graph.outputs.contains(&tensor) => Some(&graph.nodes[reader]),
+            _ => None,
+        }
+    }
+
+    /// Returns the quantisation that a node rounds for, if its integers have 8 bits.
+    fn rounding(&self, graph: &Graph, id: NodeId) -> Option<Rounding> {
+        let node = &graph.nodes[id];
+        let (&Op::Unary(Unary::Round), &[scaled], true) = (&node.op, &node.inputs[..], node.epilogue.is_empty()) else {
+            return None;
+        };
+        self.only_reader(graph, scaled)?;
+        let (reals, scale) = self.with_number(graph, scaled, Binary::Div)?;
+        let mut after = self.only_reader(graph, node.output)?;
+        let mut zero = 0.0;
+        if matches!(after.op, Op::Binary(Binary::Add)) {
+            zero = self.with_number(graph, after.output, Binary::Add)?.1;
+            after = self.only_reader(graph, after.output)?;
+        }
+        let Op::Unary(Unary::Clip { min, max }) = after.op else { return None };
+        let is_whole = zero.fract() == 0.0 && (min..=max).contains(&zero);
+        let is_byte = max - min <= 255.0 && is_whole && scale > 0.0;
+        is_byte.then_some(Rounding { reals, scale, bounds: [min - zero, max - zero] })
+    }
+
+    /// Returns the bounds of integers of 8 bits.
+    fn byte_bounds(&self, graph: &Graph, mut integers: TensorId) -> Option<[f32; 2]> {
+        for _ in 0..MAX_MOVES {
+            let Some(node) = self.producer(graph, integers) else {
+                return match graph.tensors[integers].element_type {
+                    ElementType::U8 => Some([0.0, 255.0]),
+                    ElementType::I8 => Some([-128.0, 127.0]),
+                    _ => None,
+                };
+            };
+            match (&node.op, &node.inputs[..]) {
+                (&Op::Unary(Unary::Clip { min, max }), &[x]) if max - min <= 255.0 => {
+                    let rounded = self.with_number(graph, x, Binary::Add).map_or(x, |(rounded, _)| rounded);
+                    // Replaced nodes give whole numbers, too.
+                    let is_whole = self.producer(graph, rounded).is_some_and(|node| {
+                        matches!(node.op, Op::Unary(Unary::Round)) || matches!(node.epilogue.first, Act::Requantize(_))
+                    });
+                    return is_whole.then_some([min, max]);
+                }
+                (op, &[x]) if op.moves_only() && !matches!(op, Op::Pad(_)) => integers = x,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Returns the steps of reals.
+    fn steps(&self, graph: &Graph, reals: TensorId, made: &HashMap<TensorId, [f32; 2]>) -> Option<Steps> {
+        let (shifted, scale) = self.with_number(graph, reals, Binary::Mul)?;
+        let (integers, zero) = self.with_number(graph, shifted, Binary::Sub).unwrap_or((shifted, 0.0));
+        let [min, max] = self.byte_bounds(graph, integers)?;
+        if !(scale > 0.0 && zero.fract() == 0.0 && (min..=max).contains(&zero)) {
+            return None;
+        }
+        // Adding the zero point, clipping and subtracting it again changes nothing.
+        let before = self.producer(graph, integers).filter(|node| matches!(node.op, Op::Unary(Unary::Clip { .. })));
+        let unclipped = before.map(|node| node.inputs[0]);
+        let rounded = unclipped.map(|x| self.with_number(graph, x, Binary::Add).unwrap_or((x, 0.0)));
+        let tensor = match rounded {
+            Some((rounded, added)) if added == zero && made.contains_key(&rounded) => rounded,
+            _ => shifted,
+        };
+        Some(Steps { tensor, scale })
+    }
+
+    /// Returns the operator, the operands and the activation that replace a node and the rounding of its result.
+    fn layer(
+        &self,
+        graph: &mut Graph,
+        node: &Node,
+        rounding: &Rounding,
+        made: &HashMap<TensorId, [f32; 2]>,
+        meter: &mut Meter,
+    ) -> Result<Option<(Op, Vec<TensorId>, Act)>, Problem> {
+        let Rounding { scale, bounds: [least, most], .. } = *rounding;
+        let to = QuantizedTo { scale, least: least as i16, most: most as i16, arithmetic: Requantization::Float };
+        let name = stem(&graph.tensors[node.output].name);
+        let Some(&x) = node.inputs.first() else { return Ok(None) };
+        let Some(x) = self.steps(graph, x, made) else { return Ok(None) };
+        if let Some(layer) = LayerIntegers::new(graph, &node.op, &node.inputs, x.scale, meter)? {
+            let (operands, act) = layer.operands(graph, &name, (x.tensor, x.scale), &to, meter)?;
+            return Ok(Some((node.op.clone(), operands, act)));
+        }
+        if let Op::Reduce(Reduce { kind: ReduceKind::Mean, axes }) = node.op {
+            let result = graph.shape(node.output);
+            let count = graph.shape(x.tensor).len() / result.len().max(1);
+            let scales = [x.scale, 1.0];
+            let to = QuantizedTo { scale: scale * count as f32, ..to };
+            let act = to.requantize(graph, &name, &vec![0; result.c], |_| scales, meter)?;
+            return Ok(Some((Reduce { kind: ReduceKind::Sum, axes }.into(), vec![x.tensor], act)));
+        }
+        Ok(None)
+    }
+}
