@@ -6,22 +6,6 @@ struct Params {
 
 // A function of `crates/texpool-ops/src/kernels/binary.rs`.
 override FUNCTION: u32 = BINARY_ADD;
-// Set to the constant operand, if there is one.
-override CONSTANT: u32 = CONSTANT_NONE;
-
-// The row of `t` that is read for a texel of the result.
-fn repeated_row(t: Tensor, o: OutputTexel) -> u32 {
-    return select(o.b, 0u, t.b == 1u) * t.h + select(o.y, 0u, t.h == 1u);
-}
-
-// The texel in that row that is read for a texel of the result.
-fn repeated_texel(t: Tensor, o: OutputTexel) -> u32 {
-    return select(o.slice, 0u, t.c == 1u) * t.pitch + select(o.x, 0u, t.w == 1u);
-}
-
-fn repeated_lanes(t: Tensor, v: vec4<f32>) -> vec4<f32> {
-    return select(v, v.xxxx, t.c == 1u);
-}
 
 const INFINITE_BITS: u32 = 0x7f800000u;
 const HIDDEN_BIT: u32 = 0x800000u;
@@ -141,24 +125,7 @@ fn apply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 }
 
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
-    let src = input_tensor();
-    let placed = repeated_lanes(src, read_input(src, row_start(src, repeated_row(src, o)) + repeated_texel(src, o)));
     // One call of `apply`, whose loops are counted once for each.
-    var left = placed;
-    var right = placed;
-    if CONSTANT == CONSTANT_NONE {
-        let other = second_tensor();
-        let texel = row_start(other, repeated_row(other, o)) + repeated_texel(other, o);
-        right = repeated_lanes(other, read_second(other, texel));
-    } else {
-        let t = params().constant;
-        let i = repeated_row(t, o) * (t.slices * t.pitch) + repeated_texel(t, o);
-        let constant = repeated_lanes(t, read_weight(i));
-        switch CONSTANT {
-            case CONSTANT_LEFT: { left = constant; }
-            case CONSTANT_RIGHT: { right = constant; }
-            default: { left = nan(); }
-        }
-    }
-    return apply(left, right);
+    let operands = two_operands(o);
+    return apply(operands.left, operands.right);
 }

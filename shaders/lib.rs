@@ -31,6 +31,7 @@ wgsl! {
     NORMALIZE = "normalize.wgsl";
     POINTWISE = "pointwise.wgsl";
     POOL = "pool.wgsl";
+    QUANTIZED_ADD = "quantized_add.wgsl";
     REARRANGE = "rearrange.wgsl";
     RECURRENT = "recurrent.wgsl";
     REDUCE = "reduce.wgsl";
@@ -61,6 +62,7 @@ pub mod shared {
         SOFTMAX = "shared/softmax.wgsl";
         TEXEL = "shared/texel.wgsl";
         TOP_K = "shared/top_k.wgsl";
+        TWO_OPERANDS = "shared/two_operands.wgsl";
         WEIGHT_BYTES = "shared/weight_bytes.wgsl";
         WEIGHT_HALVES = "shared/weight_halves.wgsl";
         WEIGHT_TEXELS = "shared/weight_texels.wgsl";

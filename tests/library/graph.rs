@@ -5,9 +5,10 @@
 use crate::support::{graphs::n, t};
 use texpool_ops::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
-    DepthwiseConv2d, ElementType, Epilogue, Gather, GatherElements, Graph, GraphBuilder, IdVec, Lrn, MatMul, Op, Pad,
-    PadMode, Padding, Pool2d, PoolKind, QuantParams, Quantization, Reduce, ReduceKind, ResizeMode, Shape, ShapeError,
-    SpaceToDepth, StridedSlice, Tensor, TopK, Transpose, TransposeConv, Unary, check, infer,
+    DepthwiseConv2d, ElementType, Epilogue, FixedPoint, Gather, GatherElements, Graph, GraphBuilder, IdVec, Lrn,
+    MatMul, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams, Quantization, QuantizedAdd, QuantizedSum, Reduce,
+    ReduceKind, ResizeMode, Shape, ShapeError, SpaceToDepth, StridedSlice, Tensor, TopK, Transpose, TransposeConv,
+    Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -281,6 +282,16 @@ fn operators_on_values_check_their_operands() {
     assert!(result(index([false; 4]), &[x]).is_err());
     assert!(result(Op::CumSum(CumSum { axis: 4, exclusive: false, reverse: false }), &[x]).is_err());
     assert!(result(Op::Lrn(Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }), &[x]).is_err());
+    let sum = |arithmetic| result(Op::QuantizedAdd(QuantizedAdd { arithmetic, least: 0, most: 9 }), &[x, x]);
+    let [one, less] = [1.0, 0.9].map(FixedPoint::new);
+    assert_eq!(sum(QuantizedSum::Fixed { factors: [less; 2], result: less }), Ok(x));
+    assert!(sum(QuantizedSum::Fixed { factors: [less, one], result: less }).is_err());
+    assert_eq!(sum(QuantizedSum::Shift { factors: [-(1 << 21), 1 << 21], shift: 30 }), Ok(x));
+    assert!(sum(QuantizedSum::Shift { factors: [i32::MIN, 0], shift: 30 }).is_err());
+    assert!(sum(QuantizedSum::Shift { factors: [1, 1], shift: 0 }).is_err());
+    assert_eq!(sum(QuantizedSum::Float { ratios: [255.9, 0.0001], zeros: [-128, 255], zero: 255 }), Ok(x));
+    assert!(sum(QuantizedSum::Float { ratios: [1.0, f32::NAN], zeros: [0; 2], zero: 0 }).is_err());
+    assert!(sum(QuantizedSum::Float { ratios: [1.0; 2], zeros: [0, 256], zero: 0 }).is_err());
 }
 
 /// A norm's power is a number of multiplications per pixel of a window, so a small file could keep a device busy for

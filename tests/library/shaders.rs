@@ -94,6 +94,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("normalize", &[("TEAM", Sizes(&[1.0, 64.0])), ("CENTRED", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     ("pointwise", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0])), ("THREE", Flag)]),
     ("pool", &[("KIND", Named(&["POOL_"])), ("COUNTED", Flag)]),
+    ("quantized_add", &[("ARITHMETIC", Named(&["SUM_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),
     ("rearrange", &[("MAP", Named(&["MAP_"])), ("OUTSIDE", Named(&["PAD_"])), ("WHOLE_TEXELS", Flag)]),
     (
         "recurrent",

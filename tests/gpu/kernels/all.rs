@@ -3,8 +3,8 @@
 use texpool_ops::graph::{
     Binary, Cell, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather, GatherElements,
     GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
-    Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth, StridedSlice, Threshold, TopK,
-    Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
+    QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth, StridedSlice,
+    Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
@@ -34,6 +34,11 @@ fn cases() -> Vec<Case> {
         (Op::Pool2d(Pool2d::plain(PoolKind::Max, [2, 2], [2, 2], Padding::default())), vec![x()], [2, 2, 3, 8]),
         (Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: [false, false, true, false] }), vec![x()], [2, 4, 1, 8]),
         (Op::Binary(Binary::Sub), vec![x(), placed([1, 1, 1, 8])], X),
+        (
+            Op::QuantizedAdd(QuantizedAdd::fixed([0.5, 0.25], 0.1, [-128, 127]).unwrap()),
+            vec![x(), placed([1, 1, 1, 8])],
+            X,
+        ),
         (Op::Unary(Unary::Erf), vec![x()], X),
         (Op::Pad(Pad { before: [0, 1, 0, 0], after: [0, 0, 2, 0], mode: PadMode::Edge }), vec![x()], [2, 5, 8, 8]),
         (Op::Gather(Gather { axis: 2 }), vec![x(), placed([1, 1, 1, 3])], [2, 4, 3, 8]),

@@ -13,6 +13,7 @@ mod lines;
 mod misfits;
 mod moves;
 mod no_number;
+mod quantized_add;
 mod recurrent;
 mod requantize;
 mod rng;

@@ -8,9 +8,9 @@ use texpool_ops::{
     graph::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
         GatherElements, Graph, GraphBuilder, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode, Padding,
-        Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SeparableConv2d, Shape, Softmax,
-        SpaceToDepth, StridedSlice, TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput, WinogradOutput,
-        WinogradTile,
+        Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SeparableConv2d, Shape,
+        Softmax, SpaceToDepth, StridedSlice, TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput,
+        WinogradOutput, WinogradTile,
     },
     ops::input_rows,
     ops::reference,
@@ -169,6 +169,8 @@ fn operators_that_look_at_a_pixel() {
         ([1, 5, 3, 4], [2, 1, 3, 4]),
     ] {
         agrees("add", &one(Op::Binary(Binary::Add), &[a, b], &[], ANY), Claim::Exact);
+        let quantized = Op::QuantizedAdd(QuantizedAdd::shift([1.0, 1.0], 1.0, [-999, 999]).unwrap());
+        agrees("quantized add", &one(quantized, &[a, b], &[], ANY), Claim::Exact);
     }
     agrees("softmax", &one(Op::Softmax(Softmax { beta: 0.01, log: false }), &[[2, 4, 3, 5]], &[], ANY), Claim::Exact);
     agrees("prelu", &one(Op::Prelu, &[[2, 4, 3, 5]], &[[1, 1, 1, 5]], ANY), Claim::Exact);

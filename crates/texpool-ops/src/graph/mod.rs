@@ -53,6 +53,7 @@ pub use crate::ops::{
     op::*,
     pad::{PadAxis, PadMode},
     pool::PoolKind,
+    quantized_add::QuantizedSum,
     recurrent::{Cell, CellFunction},
     reduce::ReduceKind,
     resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},

@@ -21,6 +21,7 @@ macro_rules! operators {
                 pool::Pool2d,
                 reduce::Reduce,
                 binary::Binary,
+                quantized_add::QuantizedAdd,
                 unary::Unary,
                 pad::Pad,
                 gather::Gather,
@@ -78,6 +79,7 @@ mod operator;
 pub(crate) mod pad;
 pub(crate) mod pool;
 pub(crate) mod prelu;
+pub(crate) mod quantized_add;
 pub(crate) mod recurrent;
 pub mod reduce;
 pub mod reference;

@@ -5,12 +5,12 @@ use super::Binary;
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+        Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         loops::loops,
         pack,
         params::ConstantTensor,
-        shader::helpers::ONE_TEXEL,
-        wgsl::{shader_params, shared_constants},
+        shader::helpers::{ONE_TEXEL, TWO_OPERANDS},
+        wgsl::{ShaderParams, shader_params, shared_constants},
     },
     ops::{
         operator::{Kernels, Operator, category},
@@ -37,7 +37,7 @@ impl Operator for Binary {
 pub(crate) const SHADER: Shader = Shader::new("binary", texpool_shaders::BINARY)
     .constants(&[FUNCTIONS, CONSTANT_OPERANDS])
     .params::<Params>()
-    .helpers(&[ONE_TEXEL])
+    .helpers(&[ONE_TEXEL, TWO_OPERANDS])
     .loops(loops![factor, byte, byte, byte, byte, byte]);
 
 shared_constants! {
@@ -120,32 +120,39 @@ pub(crate) const fn code(binary: Binary) -> u32 {
     }
 }
 
-/// Returns the value of `CONSTANT` if operand `index` is constant.
-pub(crate) fn which(index: usize) -> f64 {
-    f64::from(if index == 0 { CONSTANT_LEFT } else { CONSTANT_RIGHT })
-}
-
 /// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
-    let items = common::texels(step);
-    let function = ("FUNCTION", f64::from(function));
+    let constants = vec![("FUNCTION", f64::from(function))];
+    reading_two(step, SHADER, common::texels(step), |constant| Params { constant }, constants, &LOOPS)
+}
+
+/// Returns a dispatch of `items` invocations that reads two operands, one of which may be a constant. `params` takes
+/// that constant, and `extents` has the number of indices of each loop of the shader.
+pub(crate) fn reading_two<P: ShaderParams>(
+    step: &StepContext<'_>,
+    shader: Shader,
+    items: u32,
+    params: impl Fn(ConstantTensor) -> P,
+    mut constants: Constants,
+    extents: &[(&'static str, usize)],
+) -> Result<Vec<Dispatch>, KernelError> {
     // The constant is stored among the weights, so the second input is free for the tensor that the epilogue adds.
     if let Some(index) = pack::constant_of_two(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = common::placed(step, 1 - index)?;
         let epilogue = EpilogueParams::new(step);
-        let params = Params { constant: ConstantTensor(Some(shape)) };
+        let params = params(ConstantTensor(Some(shape)));
         let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
-        let constants = vec![function, ("CONSTANT", which(index))];
-        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &LOOPS);
+        constants.push(("CONSTANT", f64::from(if index == 0 { CONSTANT_LEFT } else { CONSTANT_RIGHT })));
+        let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, extents);
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
     common::no_added_tensor(step)?;
     let epilogue = EpilogueParams::new(step);
-    let params = Params { constant: ConstantTensor(None) };
+    let params = params(ConstantTensor(None));
     let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
-    let constants = vec![function, ("CONSTANT", f64::from(CONSTANT_NONE))];
-    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &LOOPS);
+    constants.push(("CONSTANT", f64::from(CONSTANT_NONE)));
+    let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, extents);
     Ok(vec![dispatch.reading(a).reading_second(b)])
 }

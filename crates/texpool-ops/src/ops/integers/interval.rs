@@ -210,6 +210,7 @@ impl<'g> Intervals<'g> {
                 binary if binary.is_truth() => Interval::whole(0.0, 1.0),
                 _ => Interval::ANY,
             },
+            Op::QuantizedAdd(add) => Interval::whole(add.least.into(), add.most.into()),
             Op::Reduce(reduce) => {
                 let Some(extents) = shape(0) else { return Interval::ANY };
                 let counted = extents.dims().into_iter().zip(reduce.axes).filter(|(_, reduced)| *reduced);

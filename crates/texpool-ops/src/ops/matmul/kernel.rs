@@ -4,11 +4,10 @@ use super::MatMul;
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext,
+        Dispatch, KernelError, Shader, StepContext,
         block::{Block, Layer},
         common,
         loops::loops,
-        pack,
         params::ConstantTensor,
         shader::helpers::WEIGHTS,
         wgsl::shader_params,
@@ -43,32 +42,12 @@ impl Operator for MatMul {
         let depth = depth(step.graph, step.node);
         let [k, four, rest] = if self.transpose_b { [depth, 0, 0] } else { [0, depth, 3] };
         let extents = [("k", k), ("four", four), ("rest", rest)];
-        let constants = |constant: f64| {
-            vec![
-                ("PIXELS", block.pixels as f64),
-                ("SLICES", block.slices as f64),
-                ("TRANSPOSED", common::flag(self.transpose_b)),
-                ("CONSTANT", constant),
-            ]
-        };
-        if let Some(index) = pack::constant_of_two(step.graph, step.node) {
-            let shape = step.graph.shape(step.node.inputs[index]);
-            let input = common::placed(step, 1 - index)?;
-            let epilogue = EpilogueParams::new(step);
-            let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
-            let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
-            let constants = constants(binary::which(index));
-            let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
-            return Ok(vec![dispatch.reading(input).reading_weights(step)]);
-        }
-        let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
-        common::no_added_tensor(step)?;
-        let epilogue = EpilogueParams::new(step);
-        let params = Params { blocks, constant: ConstantTensor(None) };
-        let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
-        let constants = constants(f64::from(binary::CONSTANT_NONE));
-        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
-        Ok(vec![dispatch.reading(a).reading_second(b)])
+        let constants = vec![
+            ("PIXELS", block.pixels as f64),
+            ("SLICES", block.slices as f64),
+            ("TRANSPOSED", common::flag(self.transpose_b)),
+        ];
+        binary::reading_two(step, SHADER, items, |constant| Params { blocks, constant }, constants, &extents)
     }
 }
 
