@@ -5,36 +5,39 @@
 //! a layer whose weights are integers with scales. Such a layer is replaced by one of the integers `q - zero`, the
 //! *steps*, whose sums are exact. Rewriting removes the nodes that nothing reads any more.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::import::{
     common::{
-        graph::stem,
+        graph::{NODE_BYTES, stem},
         layer_integers::{LayerIntegers, QuantizedTo},
     },
     error::Problem,
     meter::Meter,
 };
 use texpool_ops::graph::{
-    Act, Binary, ElementType, Epilogue, Graph, IdVec, Node, NodeId, Op, Reduce, ReduceKind, Requantization, TensorId,
-    Unary,
+    Act, Binary, Constant, ElementType, Epilogue, Graph, IdVec, Node, NodeId, Op, QuantParams, Quantization,
+    QuantizedAdd, Reduce, ReduceKind, Requantization, Tensor, TensorId, Unary,
 };
 
 /// Limit on the nodes between integers and the node that made them, such as pools and reshapes.
 const MAX_MOVES: usize = 16;
 
-/// The steps of reals: `steps * scale`.
+/// The steps of reals, `steps * scale`, and the zero point of their integers.
 #[derive(Clone, Copy, Debug)]
 struct Steps {
     tensor: TensorId,
     scale: f32,
+    zero: f32,
 }
 
-/// A quantisation: the reals that are divided by the scale and rounded, and the bounds counted from the zero point.
+/// A quantisation: the reals that are divided by the scale and rounded, the zero point, and the bounds counted
+/// from it.
 #[derive(Clone, Copy, Debug)]
 struct Rounding {
     reals: TensorId,
     scale: f32,
+    zero: f32,
     bounds: [f32; 2],
 }
 
@@ -51,19 +54,34 @@ pub(super) fn compute_with_steps(graph: &mut Graph, meter: &mut Meter) -> Result
         return Ok(());
     }
     let links = Links::new(graph);
-    // Tensors of steps that were made here, with their bounds.
-    let mut made: HashMap<TensorId, [f32; 2]> = HashMap::new();
+    // Tensors of steps that were made here.
+    let mut made: HashSet<TensorId> = HashSet::new();
     for id in graph.nodes.ids() {
         let Some(rounding) = links.rounding(graph, id) else { continue };
         let Some(layer) = links.only_producer(graph, rounding.reals) else { continue };
         let node = graph.nodes[layer].clone();
-        let Some((op, inputs, act)) = links.layer(graph, &node, &rounding, &made, meter)? else { continue };
+        let replaced = match links.sum(graph, &node, &rounding, &made, meter)? {
+            Some((op, inputs)) => Some((op, inputs, Act::None)),
+            None => links.layer(graph, &node, &rounding, &made, meter)?,
+        };
+        let Some((op, inputs, act)) = replaced else { continue };
         let output = graph.nodes[id].output;
         let epilogue = Epilogue::of(act);
         graph.nodes[id] = Node { op, inputs, output, epilogue, op_index: node.op_index, integers: None };
-        made.insert(output, rounding.bounds);
+        made.insert(output);
     }
     Ok(())
+}
+
+/// Adds the steps of a constant of a single 8-bit integer.
+fn number_of_steps(graph: &mut Graph, number: TensorId, meter: &mut Meter) -> Result<Option<Steps>, Problem> {
+    let Tensor { name, shape, constant: Some(constant), .. } = &graph.tensors[number] else { return Ok(None) };
+    let params = constant.scale.as_ref().and_then(QuantParams::uniform).filter(|_| constant.len() == 1);
+    let Some(Quantization { scale, zero_point }) = params else { return Ok(None) };
+    meter.memory(NODE_BYTES)?;
+    let ones = Constant { scale: Some(QuantParams::whole(1.0, zero_point)), ..constant.clone() };
+    let tensor = Tensor { constant: Some(ones), ..Tensor::new(format!("{}/steps", stem(name)), *shape) };
+    Ok(Some(Steps { tensor: graph.tensors.push(tensor), scale, zero: zero_point as f32 }))
 }
 
 impl Links {
@@ -123,11 +141,11 @@ impl Links {
         let Op::Unary(Unary::Clip { min, max }) = after.op else { return None };
         let is_whole = zero.fract() == 0.0 && (min..=max).contains(&zero);
         let is_byte = max - min <= 255.0 && is_whole && scale > 0.0;
-        is_byte.then_some(Rounding { reals, scale, bounds: [min - zero, max - zero] })
+        is_byte.then_some(Rounding { reals, scale, zero, bounds: [min - zero, max - zero] })
     }
 
     /// Returns the bounds of integers of 8 bits.
-    fn byte_bounds(&self, graph: &Graph, mut integers: TensorId) -> Option<[f32; 2]> {
+    fn byte_bounds(&self, graph: &Graph, mut integers: TensorId, made: &HashSet<TensorId>) -> Option<[f32; 2]> {
         for _ in 0..MAX_MOVES {
             let Some(node) = self.producer(graph, integers) else {
                 return match graph.tensors[integers].element_type {
@@ -139,10 +157,8 @@ impl Links {
             match (&node.op, &node.inputs[..]) {
                 (&Op::Unary(Unary::Clip { min, max }), &[x]) if max - min <= 255.0 => {
                     let rounded = self.with_number(graph, x, Binary::Add).map_or(x, |(rounded, _)| rounded);
-                    // Replaced nodes give whole numbers, too.
-                    let is_whole = self.producer(graph, rounded).is_some_and(|node| {
-                        matches!(node.op, Op::Unary(Unary::Round)) || matches!(node.epilogue.first, Act::Requantize(_))
-                    });
+                    let rounds = |node: &Node| matches!(node.op, Op::Unary(Unary::Round));
+                    let is_whole = made.contains(&rounded) || self.producer(graph, rounded).is_some_and(rounds);
                     return is_whole.then_some([min, max]);
                 }
                 (op, &[x]) if op.moves_only() && !matches!(op, Op::Pad(_)) => integers = x,
@@ -153,10 +169,10 @@ impl Links {
     }
 
     /// Returns the steps of reals.
-    fn steps(&self, graph: &Graph, reals: TensorId, made: &HashMap<TensorId, [f32; 2]>) -> Option<Steps> {
+    fn steps(&self, graph: &Graph, reals: TensorId, made: &HashSet<TensorId>) -> Option<Steps> {
         let (shifted, scale) = self.with_number(graph, reals, Binary::Mul)?;
         let (integers, zero) = self.with_number(graph, shifted, Binary::Sub).unwrap_or((shifted, 0.0));
-        let [min, max] = self.byte_bounds(graph, integers)?;
+        let [min, max] = self.byte_bounds(graph, integers, made)?;
         if !(scale > 0.0 && zero.fract() == 0.0 && (min..=max).contains(&zero)) {
             return None;
         }
@@ -165,10 +181,41 @@ impl Links {
         let unclipped = before.map(|node| node.inputs[0]);
         let rounded = unclipped.map(|x| self.with_number(graph, x, Binary::Add).unwrap_or((x, 0.0)));
         let tensor = match rounded {
-            Some((rounded, added)) if added == zero && made.contains_key(&rounded) => rounded,
+            Some((rounded, added)) if added == zero && made.contains(&rounded) => rounded,
             _ => shifted,
         };
-        Some(Steps { tensor, scale })
+        Some(Steps { tensor, scale, zero })
+    }
+
+    /// Returns the operator and the operands that replace a sum of two tensors, or of a tensor and a number, and the
+    /// rounding of its result.
+    fn sum(
+        &self,
+        graph: &mut Graph,
+        node: &Node,
+        rounding: &Rounding,
+        made: &HashSet<TensorId>,
+        meter: &mut Meter,
+    ) -> Result<Option<(Op, Vec<TensorId>)>, Problem> {
+        let (&Op::Binary(Binary::Add), &[a, b], true) = (&node.op, &node.inputs[..], node.epilogue.is_empty()) else {
+            return Ok(None);
+        };
+        // ONNX Runtime takes a number as the second operand.
+        let [a, b] = if graph.is_constant(a) { [b, a] } else { [a, b] };
+        let Some(a) = self.steps(graph, a, made) else { return Ok(None) };
+        let b = match self.steps(graph, b, made) {
+            // It adds in another order if one of two tensors is repeated.
+            Some(b) if graph.shape(a.tensor) == graph.shape(b.tensor) => b,
+            Some(_) => return Ok(None),
+            None => match number_of_steps(graph, b, meter)? {
+                Some(b) => b,
+                None => return Ok(None),
+            },
+        };
+        let Rounding { scale, zero, bounds, .. } = *rounding;
+        let [zeros, limits] = [[a.zero, b.zero], bounds].map(|pair| pair.map(|value| value as i16));
+        let add = QuantizedAdd::float([a.scale, b.scale], scale, zeros, zero as i16, limits);
+        Ok(add.map(|add| (add.into(), vec![a.tensor, b.tensor])))
     }
 
     /// Returns the operator, the operands and the activation that replace a node and the rounding of its result.
@@ -177,7 +224,7 @@ impl Links {
         graph: &mut Graph,
         node: &Node,
         rounding: &Rounding,
-        made: &HashMap<TensorId, [f32; 2]>,
+        made: &HashSet<TensorId>,
         meter: &mut Meter,
     ) -> Result<Option<(Op, Vec<TensorId>, Act)>, Problem> {
         let Rounding { scale, bounds: [least, most], .. } = *rounding;

@@ -96,23 +96,29 @@ fn binary(ctx: &mut OperatorLowering<'_, '_>, binary: Binary, fused: i8) -> Resu
 
 fn add(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<AddOptions<'static>>()?.activation();
-    binary(ctx, Binary::Add, act)
+    arithmetic(ctx, Binary::Add, act)
 }
 
 fn sub(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<SubOptions<'static>>()?.activation();
-    binary(ctx, Binary::Sub, act)
+    arithmetic(ctx, Binary::Sub, act)
 }
 
 fn mul(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<MulOptions<'static>>()?.activation();
+    arithmetic(ctx, Binary::Mul, act)
+}
+
+/// Adds a sum, difference or product. Of operands with the same extents, integers are computed as the runtimes do.
+fn arithmetic(ctx: &mut OperatorLowering<'_, '_>, function: Binary, fused: i8) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let inputs = [ctx.operand(0)?, ctx.operand(1)?];
     if ctx.dims(inputs[0]) != ctx.dims(inputs[1]) {
-        return binary(ctx, Binary::Mul, act);
+        return binary(ctx, function, fused);
     }
     ctx.gives_like(inputs[0])?;
-    ctx.emit_product(inputs, activation(act)?)
+    let act = activation(fused)?;
+    if function == Binary::Mul { ctx.emit_product(inputs, act) } else { ctx.emit_sum(function, inputs, act) }
 }
 
 /// Adds up all operands, which must have the same extents.

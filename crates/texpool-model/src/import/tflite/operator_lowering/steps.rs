@@ -15,8 +15,8 @@ use crate::import::{
     tflite::tensors::{ByteGrid, Grid},
 };
 use texpool_ops::graph::{
-    Act, Binary, Epilogue, FixedPoint, Op, Pad, PadMode, Reduce, ReduceKind, Requantization, Requantize, Shape,
-    TensorId, Unary,
+    Act, Binary, Epilogue, FixedPoint, Op, Pad, PadMode, QuantizedAdd, Reduce, ReduceKind, Requantization, Requantize,
+    Shape, TensorId, Unary,
 };
 
 /// Steps of a tensor.
@@ -50,14 +50,36 @@ impl OperatorLowering<'_, '_> {
     /// Adds a product of two tensors. Computes with integers if all of them have 8 bits.
     pub(in crate::import::tflite) fn emit_product(&mut self, inputs: [TensorId; 2], act: Act) -> Result<(), Problem> {
         let op = Op::Binary(Binary::Mul);
-        let grids = inputs.map(|id| self.byte_grids(id, act));
-        let [Some((grid, a)), Some((_, b))] = [grids[0].clone()?, grids[1].clone()?] else {
+        let [Some((grid, a)), Some((_, b))] = [self.byte_grids(inputs[0], act)?, self.byte_grids(inputs[1], act)?]
+        else {
             return self.emit(op, &inputs, act);
         };
         let Some(shape) = self.settled(&op, &inputs)? else { return self.emit(op, &inputs, act) };
         let operands = [self.steps(inputs[0])?, self.steps(inputs[1])?];
         let act = self.requantize(shape.c, [a.scale, b.scale], grid)?;
         self.emit_steps(op, &operands, act, shape)
+    }
+
+    /// Adds a sum or a difference of two tensors. Computes with integers if all of them have 8 bits.
+    pub(in crate::import::tflite) fn emit_sum(
+        &mut self,
+        function: Binary,
+        inputs: [TensorId; 2],
+        act: Act,
+    ) -> Result<(), Problem> {
+        let op = Op::Binary(function);
+        let [Some((to, a)), Some((_, b))] = [self.byte_grids(inputs[0], act)?, self.byte_grids(inputs[1], act)?] else {
+            return self.emit(op, &inputs, act);
+        };
+        let sign = if function == Binary::Sub { -1.0 } else { 1.0 };
+        let (scales, limits) = ([a.scale, sign * b.scale], [to.least, to.most]);
+        let add = match self.lowering.fake_quant {
+            FakeQuant::Reference => QuantizedAdd::fixed(scales, to.scale, limits),
+            FakeQuant::On | FakeQuant::Off => QuantizedAdd::shift(scales, to.scale, limits),
+        };
+        let (Some(add), Some(shape)) = (add, self.settled(&op, &inputs)?) else { return self.emit(op, &inputs, act) };
+        let operands = [self.steps(inputs[0])?, self.steps(inputs[1])?];
+        self.emit_steps(add.into(), &operands, Act::None, shape)
     }
 
     /// Adds an operator whose results are means of values of its operand, which has the same scale.
