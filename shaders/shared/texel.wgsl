@@ -253,16 +253,17 @@ fn fixed_point_product(x: vec4<i32>, significand: vec4<u32>, exponent: vec4<i32>
 }
 
 // Integers of the result from sums of products of integers. `texel` is the first of the REQUANTIZE_ROWS texels of the
-// slice: addends, three digits of 11 bits of the factors, and their exponents. `limits` has two digits of 12 bits.
+// slice: two digits of the addends, three digits of 11 bits of the factors, and their exponents. `limits` has two digits of 12 bits.
 fn requantized(sum: vec4<f32>, texel: u32, limits: f32, is_fixed: bool) -> vec4<f32> {
-    let addend = vec4<i32>(read_weight(texel)) * i32(REQUANTIZE_ADDEND);
-    let low = vec4<u32>(read_weight(texel + 1u));
-    let middle = vec4<u32>(read_weight(texel + 2u)) << vec4(11u);
-    let bits = low | middle | (vec4<u32>(read_weight(texel + 3u)) << vec4(22u));
+    let step = i32(REQUANTIZE_ADDEND);
+    let addend = (vec4<i32>(read_weight(texel + 1u)) * step + vec4<i32>(read_weight(texel))) * step;
+    let low = vec4<u32>(read_weight(texel + 2u));
+    let middle = vec4<u32>(read_weight(texel + 3u)) << vec4(11u);
+    let bits = low | middle | (vec4<u32>(read_weight(texel + 4u)) << vec4(22u));
     let whole = vec4<i32>(sum) + addend;
     var result = vec4(0.0);
     if is_fixed {
-        result = vec4<f32>(fixed_point_product(whole, bits, vec4<i32>(read_weight(texel + 4u))));
+        result = vec4<f32>(fixed_point_product(whole, bits, vec4<i32>(read_weight(texel + 5u))));
     } else {
         result = round(vec4<f32>(whole) * bitcast<vec4<f32>>(bits));
     }

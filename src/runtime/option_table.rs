@@ -149,8 +149,9 @@ pub(super) static OPTIONS: [OptionRow; 19] = [
         part: Part::Import,
         effect: Effect::Outside,
         repeats: false,
-        texts: || "`on`, `off`; default `on`".to_owned(),
-        purpose: "Whether values that the file stores in 8 bits are rounded to 8 bits.",
+        texts: || "`on`, `reference`, `off`; default `on`".to_owned(),
+        purpose: "How 8-bit integers are computed: as by ONNX Runtime and XNNPACK, as by TensorFlow Lite's reference \
+                  kernels, or as reals that are not rounded.",
         set: |to, text| store(&mut to.import.fake_quant, parse_fake_quant(text)),
     },
     OptionRow {

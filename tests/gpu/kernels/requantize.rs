@@ -25,7 +25,7 @@ fn weights(dims: [usize; 4]) -> Source {
 /// Factors with every digit, addends of either sign, and ratios such that results spread over eight bits.
 fn factors(arithmetic: Requantization, channels: usize, largest: f64) -> Constant {
     let ratio = |c: usize| 100.0 / largest * (1.0 + 0.37 * (c % 7) as f64);
-    let addend = |c: usize| (c as i32 % 5 - 2) * Requantize::ADDEND_STEP;
+    let addend = |c: usize| [-2, 1, 0, 3_000, -1_700][c % 5] * Requantize::ADDEND_STEP;
     match arithmetic {
         Requantization::Fixed => {
             let channels: Vec<_> = (0..channels).map(|c| (addend(c), FixedPoint::new(ratio(c)))).collect();

@@ -20,6 +20,7 @@ mod open;
 mod operators;
 mod outline;
 mod outputs;
+mod quantised;
 mod recurrent;
 mod refusals;
 mod seeds;

@@ -117,3 +117,50 @@ fn channels_on_the_last_axis_are_refused() {
     m.node("com.microsoft.QLinearGlobalAveragePool", &operands, &["y"], &[("channels_last", Attr::Int(1))]);
     assert!(import(m.bytes()).unwrap_err().to_string().contains("its channels are on the last axis"));
 }
+
+/// Sums of products are exact, and one multiplication in floats turns them into integers. The biases need 32 bits.
+#[test]
+fn a_convolution_requantises_exact_sums() {
+    let mut m = input(&[1, 64, 3, 3]);
+    scales(&mut m, "x", UINT8, &[0.0213], &[117]);
+    let of_weights = [0.0031f32, 0.0071, 0.0029];
+    scales(&mut m, "w", INT8, &of_weights, &[0, 0, 0]);
+    scales(&mut m, "y", UINT8, &[0.31], &[120]);
+    let weights: Vec<u8> = (0..192).map(|i| (i * 89 % 251) as u8).collect();
+    m.tensor("w", INT8, &[3, 64, 1, 1], &bytes(9, &weights));
+    let biases = [9_000i32, -2_100_000_000, 77_777];
+    m.tensor("b", INT32, &[3], &bytes(9, &biases.map(i32::to_le_bytes).concat()));
+    let operands = ["x", "x_s", "x_z", "w", "w_s", "w_z", "y_s", "y_z", "b"];
+    m.node("QLinearConv", &operands, &["y"], &[]);
+    let x: Vec<f32> = (0..576).map(|i| (i * 53 % 256) as f32).collect();
+    let found = results(&m, &x);
+    let mut inside = 0;
+    for (i, &found) in found.iter().enumerate() {
+        let (c, pixel) = (i / 9, i % 9);
+        let product = |k: usize| (x[k * 9 + pixel] as i64 - 117) * i64::from(weights[c * 64 + k].cast_signed());
+        let sum = (0..64).map(product).sum::<i64>() + i64::from(biases[c]);
+        let rounded = (sum as f32 * (0.0213 * of_weights[c] / 0.31)).round_ties_even() + 120.0;
+        assert_eq!(found, rounded.clamp(0.0, 255.0), "element {i}, sum {sum}");
+        inside += usize::from(rounded > 0.0 && rounded < 255.0);
+    }
+    assert!(inside >= 12, "{inside}");
+}
+
+/// A number and a tensor in either order, with halves: fused operations round to even.
+#[test]
+fn sums_are_those_of_onnx_runtime() {
+    let numbers: Vec<f32> = (0..256).map(|q| q as f32).collect();
+    for is_first in [false, true] {
+        let mut m = input(&[256]);
+        scales(&mut m, "x", UINT8, &[0.5], &[3]);
+        scales(&mut m, "k", UINT8, &[0.25], &[10]);
+        scales(&mut m, "y", UINT8, &[1.0], &[7]);
+        m.tensor("k", UINT8, &[], &bytes(9, &[16]));
+        let [x, k] = [["x", "x_s", "x_z"], ["k", "k_s", "k_z"]];
+        let [first, second] = if is_first { [k, x] } else { [x, k] };
+        let operands = [first, second, ["y_s", "y_z", ""]].concat();
+        m.node("com.microsoft.QLinearAdd", &operands[..8], &["y"], &[]);
+        let expected = |q: &f32| (0.5 * (q - 3.0) + 1.5 + 7.0).round_ties_even().clamp(0.0, 255.0);
+        assert_eq!(results(&m, &numbers), numbers.iter().map(expected).collect::<Vec<_>>());
+    }
+}

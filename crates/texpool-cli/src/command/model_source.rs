@@ -40,11 +40,11 @@ pub(super) struct BoundArgs {
 pub(super) struct DimArgs {
     #[command(flatten)]
     bound: BoundArgs,
-    /// Round values that the file stores in 8 or 16 bits as its runtime does (`on`), or only clamp them to the range
-    /// (`off`).
+    /// Compute with 8-bit integers as ONNX Runtime and XNNPACK do (`on`) or as TensorFlow Lite's reference kernels do
+    /// (`reference`), or only clamp reals to their range (`off`).
     #[arg(
         long,
-        value_name = "on|off",
+        value_name = "on|reference|off",
         default_value = "on",
         value_parser = parse_fake_quant,
         hide_possible_values = true,

@@ -46,11 +46,11 @@ pub struct ImportOptions {
     pub fake_quant: FakeQuant,
 }
 
-/// Selects the treatment of quantised values, that is, integers with a scale, in either format. They are always
-/// computed as the reals that the integers represent.
+/// Selects the treatment of quantised values, that is, integers with a scale, in either format.
 ///
-/// Halves are rounded like in each format's reference implementation: away from zero in TensorFlow Lite, and to even
-/// in ONNX's `QuantizeLinear`.
+/// Convolutions, matrix products, sums, products and means of 8-bit tensors are computed with their integers. All other
+/// operators are computed with the reals that the integers represent, and halves are rounded like in each format's
+/// reference implementation: away from zero in TensorFlow Lite, and to even in ONNX's `QuantizeLinear`.
 ///
 /// ```no_run
 /// use texpool::import::{FakeQuant, ImportOptions, open_with};

@@ -6,9 +6,6 @@
 
 use super::{Constant, Quantization, TensorId};
 
-/// Limit on the magnitude of an addend: what [`Requantize::ADDEND_STEP`] times a 16-bit float's whole number can be.
-const MAX_ADDEND: i32 = Requantize::ADDEND_STEP * 2047;
-
 /// The factor `significand * 2^(exponent - 31)`, by which TensorFlow Lite's integer kernels multiply.
 ///
 /// ```
@@ -87,18 +84,19 @@ pub struct Requantize {
 }
 
 impl Requantize {
-    /// Rows of the constant: the addend in steps of [`ADDEND_STEP`](Self::ADDEND_STEP), three digits of 11 bits of the
-    /// significand or of a float's bits, and the exponent. All of them are exact in 16-bit floats.
-    pub const ROWS: usize = 5;
-    /// Unit of the addends. Layers add the rest, up to half a step, as their bias.
+    /// Rows of the constant: two digits of the addend in steps of [`ADDEND_STEP`](Self::ADDEND_STEP), three digits of 11
+    /// bits of the significand or of a float's bits, and the exponent. All of them are exact in 16-bit floats.
+    pub const ROWS: usize = 6;
+    /// Unit of the addends, and base of their digits. Layers add the rest, up to half a step, as their bias.
     pub const ADDEND_STEP: i32 = 2048;
     /// Limits of `least` and `most`.
     pub(crate) const LIMITS: [i16; 2] = [-2048, 2047];
 
-    /// Splits a bias into an addend and a rest that 16-bit floats hold exactly. `None` if it is too large.
-    pub fn split_bias(bias: i32) -> Option<[i32; 2]> {
-        let addend = (bias.checked_add(Self::ADDEND_STEP / 2)?).div_euclid(Self::ADDEND_STEP) * Self::ADDEND_STEP;
-        (addend.abs() <= MAX_ADDEND).then_some([addend, bias - addend])
+    /// Splits a bias into an addend and a rest that 16-bit floats hold exactly. The addend of the largest biases wraps, as
+    /// adding it does.
+    pub fn split_bias(bias: i32) -> [i32; 2] {
+        let rest = centred(bias);
+        [bias.wrapping_sub(rest), rest]
     }
 
     /// Returns the constant for addends from [`split_bias`](Self::split_bias) and factors, one per channel.
@@ -113,8 +111,9 @@ impl Requantize {
 
     /// Returns the integer for the sum of a channel with this column of the constant.
     pub(crate) fn of(self, sum: f32, column: [f32; Self::ROWS]) -> f32 {
-        let [addend, low, mid, high, exponent] = column.map(|value| value as i32);
-        let sum = (sum as i32).wrapping_add(addend.wrapping_mul(Self::ADDEND_STEP));
+        let [addend, more, low, mid, high, exponent] = column.map(|value| value as i32);
+        let addend = (more * Self::ADDEND_STEP + addend).wrapping_mul(Self::ADDEND_STEP);
+        let sum = (sum as i32).wrapping_add(addend);
         let bits = low | mid << 11 | high << 22;
         let rounded = match self.arithmetic {
             Requantization::Fixed => FixedPoint { significand: bits, exponent }.times(sum) as f32,
@@ -124,6 +123,12 @@ impl Requantize {
     }
 }
 
+/// Returns the difference from the nearest multiple of a step of the addends.
+const fn centred(value: i32) -> i32 {
+    let half = Requantize::ADDEND_STEP / 2;
+    value.wrapping_add(half).rem_euclid(Requantize::ADDEND_STEP) - half
+}
+
 /// Returns the rows of the constant for addends, 32 bits, and exponents.
 fn rows(channels: impl ExactSizeIterator<Item = (i32, u32, i32)>) -> Constant {
     let count = channels.len();
@@ -131,7 +136,10 @@ fn rows(channels: impl ExactSizeIterator<Item = (i32, u32, i32)>) -> Constant {
     for (c, (addend, bits, exponent)) in channels.enumerate() {
         let digits = [bits & 2047, bits >> 11 & 2047, bits >> 22].map(|digit| digit as f32);
         let [low, mid, high] = digits;
-        let column = [(addend / Requantize::ADDEND_STEP) as f32, low, mid, high, exponent as f32];
+        let steps = addend / Requantize::ADDEND_STEP;
+        let first = centred(steps);
+        let more = (steps - first) / Requantize::ADDEND_STEP;
+        let column = [first as f32, more as f32, low, mid, high, exponent as f32];
         for (row, value) in column.into_iter().enumerate() {
             values[row * count + c] = value;
         }
@@ -191,9 +199,9 @@ mod tests {
 
     #[test]
     fn columns_give_back_what_they_hold() {
-        for bias in [-4_000_000, -1025, -1024, -1, 0, 1, 1023, 1024, 3_999_999] {
-            let [addend, rest] = Requantize::split_bias(bias).unwrap();
-            assert_eq!((addend + rest, addend % 2048), (bias, 0));
+        for bias in [i32::MIN, -4_000_000, -1025, -1024, -1, 0, 1, 1023, 1024, 3_999_999, 2_147_268_950, i32::MAX - 5] {
+            let [addend, rest] = Requantize::split_bias(bias);
+            assert_eq!((addend.wrapping_add(rest), addend % 2048), (bias, 0));
             assert!(rest.abs() <= 1024);
             let by = FixedPoint::new(0.001_234_567);
             let constant = Requantize::fixed(&[(addend, by)]);
@@ -204,7 +212,5 @@ mod tests {
             let expected = by.times(bias + 5).clamp(-128, 127);
             assert_eq!(requantize.of((rest + 5) as f32, column), expected as f32);
         }
-        assert_eq!(Requantize::split_bias(i32::MAX), None);
-        assert_eq!(Requantize::split_bias(5_000_000), None);
     }
 }

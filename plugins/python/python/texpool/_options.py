@@ -114,6 +114,8 @@ def _rules_text(name: str, rules: Any) -> str:
 
 
 def _switch_text(name: str, switch: Any) -> str:
+    if isinstance(switch, str):
+        return switch
     return "on" if switch else "off"
 
 

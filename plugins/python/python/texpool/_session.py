@@ -183,7 +183,8 @@ class InferenceSession:
         Class of devices whose blocks kernels compute. Defaults to "auto", the device's class. The results have the same
         bits.
     fake_quant
-        Whether values that the file stores in 8 bits are rounded to 8 bits.
+        How 8-bit integers are computed: as by ONNX Runtime and XNNPACK (True), as by TensorFlow Lite's reference kernels
+        ("reference"), or as reals that are not rounded (False).
 
     sess_options, providers, provider_options, disabled_optimizers, enable_fallback
         Accepted and ignored, so that programs written for ONNX Runtime need no change. The device runs the whole model.
@@ -219,7 +220,7 @@ class InferenceSession:
         constants: Mapping[str, object] | None = None,
         rules: str | Sequence[str] | None = None,
         blocks: Blocks | None = None,
-        fake_quant: bool = True,
+        fake_quant: bool | str = True,
         disabled_optimizers: Collection[str] | None = None,
         enable_fallback: object = None,
         _kept_plan: bytes | None = None,
@@ -436,7 +437,7 @@ def pareto_front(
     dims: Mapping[str, int | str] | None = None,
     constants: Mapping[str, object] | None = None,
     rules: str | Sequence[str] | None = None,
-    fake_quant: bool = True,
+    fake_quant: bool | str = True,
 ) -> list[FrontPoint]:
     """All plans of a model that none beats in both the device's bytes and predicted time, the fastest first.
 

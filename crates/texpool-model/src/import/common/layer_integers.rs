@@ -31,7 +31,7 @@ const fn channel_axis(op: &Op) -> Option<usize> {
 
 impl LayerIntegers {
     /// Returns the integers of a layer whose input has a scale. `None` if its weights do not have 8 bits, or its biases
-    /// are no integers of at most 23 bits whose scale is the product of the other two. Biases may be integers, or the
+    /// are no integers of 32 bits whose scale is the product of the other two. Biases may be integers, or the
     /// reals that those represent.
     pub(in crate::import) fn new(
         graph: &Graph,
@@ -101,13 +101,14 @@ fn split_biases(biases: &Constant, unit: impl Fn(usize) -> f32) -> Option<Vec<[i
     };
     if biases.dtype == ElementType::I32 && has_unit {
         let integers = biases.to_i64()?;
-        return integers.iter().map(|&bias| Requantize::split_bias(i32::try_from(bias).ok()?)).collect();
+        return integers.iter().map(|&bias| Some(Requantize::split_bias(i32::try_from(bias).ok()?))).collect();
     }
     let whole = |(c, &bias): (usize, &f32)| {
         let steps = f64::from(bias) / f64::from(unit(c));
-        // Rounding to floats leaves the steps as near as this to whole numbers.
-        let is_whole = (steps - steps.round()).abs() <= (steps.abs() * f64::from(f32::EPSILON) * 2.0).min(0.25);
-        if is_whole { Requantize::split_bias(steps.round() as i32) } else { None }
+        // Rounding to floats leaves small numbers of steps near whole ones. Of large ones it leaves no fraction.
+        let tolerance = steps.abs() * f64::from(f32::EPSILON) * 2.0;
+        let is_whole = (steps - steps.round()).abs() <= tolerance;
+        (is_whole && steps.abs() <= f64::from(i32::MAX)).then(|| Requantize::split_bias(steps.round() as i32))
     };
     biases.to_f32().iter().enumerate().map(whole).collect()
 }
