@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
-use texpool_model::import::{ImportError, ImportOptions, open_with};
+use texpool_model::import::{FakeQuant, ImportError, ImportOptions, open_with};
 use texpool_ops::graph::{Graph, TensorId};
 
 use super::{arrays::array, models::model};
@@ -90,9 +90,10 @@ pub(crate) fn case(name: &str) -> Case {
 }
 
 impl Case {
-    /// The network, with its open extents bound.
+    /// The network, with its open extents bound, in the arithmetic of the kernels whose results are kept.
     pub(crate) fn graph(&self) -> Result<Graph, ImportError> {
-        let options = ImportOptions { dims: self.dims.clone(), ..ImportOptions::default() };
+        let fake_quant = FakeQuant::Reference;
+        let options = ImportOptions { dims: self.dims.clone(), fake_quant, ..ImportOptions::default() };
         open_with(model(&self.file), &options)
     }
 

@@ -90,7 +90,12 @@ def quantised(cache, name, folder, form):
     if next(known.version for known in model.opset_import if known.domain in ("", "ai.onnx")) < 13:
         model = onnx.version_converter.convert_version(model, 13)
     onnx.save(model, f"{folder}/float.onnx")
-    quantize_static(f"{folder}/float.onnx", f"{folder}/8.onnx", Pictures(entry.name, pictures[::2]), quant_format=form,
+    # Normalisations become part of the convolutions before them, as ONNX Runtime advises before quantising.
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = f"{folder}/folded.onnx"
+    onnxruntime.InferenceSession(f"{folder}/float.onnx", options, providers=["CPUExecutionProvider"])
+    quantize_static(f"{folder}/folded.onnx", f"{folder}/8.onnx", Pictures(entry.name, pictures[::2]), quant_format=form,
                     activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, per_channel=True)
     model = onnx.load(f"{folder}/8.onnx")
     makes_integers = lambda node: node.op_type.startswith("QLinear") or node.op_type in ("QuantizeLinear", "QGemm")

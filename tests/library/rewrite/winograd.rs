@@ -1,7 +1,7 @@
 //! Convolutions as Winograd's algorithm: the answers, the places where it applies, and what it leaves.
 
 use texpool_model::rewrite::{Rules, SkipReason, rewrite};
-use texpool_ops::graph::{Op, WinogradTile};
+use texpool_ops::graph::{Act, Epilogue, Op, Requantization, Requantize, Shape, Tensor, WinogradTile};
 
 use super::support::{Net, RELU, ops, rewritten, same};
 use crate::support::graphs::n;
@@ -49,6 +49,23 @@ fn few_channels_stay_a_convolution() {
     let y = net.conv(x, 32, 3);
     let report = rewrite(&net.finish(&[y]), &winograd()).report;
     assert_eq!(report.missed[0].why, SkipReason::NotWorthTransforming { channels: [3, 32] });
+}
+
+/// The transforms would round sums of integers.
+#[test]
+fn sums_of_integers_stay_exact() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 8, 8, 64]);
+    let y = net.conv(x, 64, 3);
+    let mut graph = net.finish(&[y]);
+    let shape = Shape::new(1, 1, Requantize::ROWS, 64);
+    let constant = Some(Requantize::float(&[(0, 0.001); 64]));
+    let factors = graph.tensors.push(Tensor { constant, ..Tensor::new("factors", shape) });
+    let act = Requantize { factors, arithmetic: Requantization::Float, least: -128, most: 127 };
+    graph.nodes[n(0)].epilogue = Epilogue::of(Act::Requantize(act));
+    let rewriting = rewritten(&graph, &winograd());
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D"]);
+    assert_eq!(rewriting.report.missed[0].why, SkipReason::ExactSums);
 }
 
 /// Strides, dilation and other windows have no transform, and are not worth a reason.

@@ -46,6 +46,9 @@ pub enum SkipReason {
         /// Its operator.
         op: &'static str,
     },
+    /// The node adds up integers, whose sums have to be exact.
+    #[error("its sums of integers are exact")]
+    ExactSums,
     /// The epilogue of the node, or of the node that should take over the work, is already in use.
     #[error("the epilogue of {op} has no room left")]
     EpilogueTaken {

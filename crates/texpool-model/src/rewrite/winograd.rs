@@ -10,7 +10,7 @@ use super::{
     skip_reason::SkipReason,
 };
 use texpool_ops::graph::{
-    Constant, Conv2d, Epilogue, Graph, IdVec, Node, Op, Padding, Shape, Tensor, TensorId, WinogradInput,
+    Act, Constant, Conv2d, Epilogue, Graph, IdVec, Node, Op, Padding, Shape, Tensor, TensorId, WinogradInput,
     WinogradOutput, WinogradTile, infer,
 };
 
@@ -54,6 +54,9 @@ fn tile(graph: &Graph, node: &Node) -> Option<Result<(Conv2d, WinogradTile), Ski
     let window = graph.shape(weights);
     if (window.h, window.w) != (3, 3) || (conv.stride, conv.dilation, conv.groups) != ([1, 1], [1, 1], 1) {
         return None;
+    }
+    if matches!(node.epilogue.first, Act::Requantize(_)) {
+        return Some(Err(SkipReason::ExactSums));
     }
     let (input, output) = (graph.shape(x).c, graph.shape(node.output));
     // Groups of products begin at a texel, and a block of four slices lies in one of them.

@@ -64,6 +64,11 @@ impl LayerIntegers {
         Ok(biases.map(|biases| Self { weights, scales, biases }))
     }
 
+    /// Returns whether all weights have the same scale.
+    pub(in crate::import) fn has_one_scale(&self) -> bool {
+        self.scales.len() == 1
+    }
+
     /// Adds the constants to the graph, and returns the layer's operands with the integers `x`, and the requantisation of
     /// its sums. `scale` is that of the input.
     pub(in crate::import) fn operands(
@@ -120,6 +125,8 @@ pub(in crate::import) struct QuantizedTo {
     pub(in crate::import) least: i16,
     pub(in crate::import) most: i16,
     pub(in crate::import) arithmetic: Requantization,
+    /// Whether the product of two scales is rounded to a 32-bit float before it becomes a fixed-point factor.
+    pub(in crate::import) rounds_products: bool,
 }
 
 impl QuantizedTo {
@@ -137,8 +144,9 @@ impl QuantizedTo {
         let constant = match self.arithmetic {
             Requantization::Fixed => {
                 let factor = |c: usize| {
-                    let [a, b] = scales(c).map(f64::from);
-                    FixedPoint::new(a * b / f64::from(self.scale))
+                    let [a, b] = scales(c);
+                    let product = if self.rounds_products { f64::from(a * b) } else { f64::from(a) * f64::from(b) };
+                    FixedPoint::new(product / f64::from(self.scale))
                 };
                 Requantize::fixed(&channels.map(|(c, addend)| (addend, factor(c))).collect::<Vec<_>>())
             }

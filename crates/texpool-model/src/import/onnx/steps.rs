@@ -228,7 +228,13 @@ impl Links {
         meter: &mut Meter,
     ) -> Result<Option<(Op, Vec<TensorId>, Act)>, Problem> {
         let Rounding { scale, bounds: [least, most], .. } = *rounding;
-        let to = QuantizedTo { scale, least: least as i16, most: most as i16, arithmetic: Requantization::Float };
+        let to = QuantizedTo {
+            scale,
+            least: least as i16,
+            most: most as i16,
+            arithmetic: Requantization::Float,
+            rounds_products: false,
+        };
         let name = stem(&graph.tensors[node.output].name);
         let Some(&x) = node.inputs.first() else { return Ok(None) };
         let Some(x) = self.steps(graph, x, made) else { return Ok(None) };

@@ -15,8 +15,8 @@ use crate::import::{
     tflite::tensors::{ByteGrid, Grid},
 };
 use texpool_ops::graph::{
-    Act, Binary, Epilogue, FixedPoint, Op, Pad, PadMode, QuantizedAdd, Reduce, ReduceKind, Requantization, Requantize,
-    Shape, TensorId, Unary,
+    Act, Binary, ElementType, Epilogue, FixedPoint, Op, Pad, PadMode, QuantizedAdd, Reduce, ReduceKind, Requantization,
+    Requantize, Shape, TensorId, Unary,
 };
 
 /// Steps of a tensor.
@@ -41,7 +41,11 @@ impl OperatorLowering<'_, '_> {
             return self.emit(op, inputs, act);
         };
         let Some(shape) = self.settled(&op, inputs)? else { return self.emit(op, inputs, act) };
-        let (x, name, to) = (self.steps(inputs[0])?, self.stem(self.output), self.quantized_to(to));
+        let (x, name, mut to) = (self.steps(inputs[0])?, self.stem(self.output), self.quantized_to(to));
+        // The older kernels of TensorFlow Lite multiply scales as floats: those of unsigned integers, and those of fully
+        // connected layers with one scale.
+        let is_unsigned = self.lowering.tensors[inputs[0]].element_type() == Some(ElementType::U8);
+        to.rounds_products = is_unsigned || op == Op::FullyConnected && layer.has_one_scale();
         let SubgraphLowering { graph, meter, .. } = &mut *self.lowering;
         let (operands, act) = layer.operands(graph, &name, (x, from.scale), &to, meter)?;
         self.emit_steps(op, &operands, act, shape)
@@ -197,7 +201,7 @@ impl OperatorLowering<'_, '_> {
             FakeQuant::Reference => Requantization::Fixed,
             FakeQuant::On | FakeQuant::Off => Requantization::Float,
         };
-        QuantizedTo { scale, least, most, arithmetic }
+        QuantizedTo { scale, least, most, arithmetic, rounds_products: false }
     }
 
     /// Returns the requantisation of sums of `channels` channels whose unit is the product of two scales.
