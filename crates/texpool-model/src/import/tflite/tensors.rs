@@ -429,6 +429,15 @@ pub(super) struct ByteGrid {
     pub(super) most: i16,
 }
 
+/// Steps of a tensor: its integers, counted from the zero point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// The tensor that holds them.
+    pub(super) tensor: TensorId,
+    /// The values are steps times this.
+    pub(super) scale: f32,
+}
+
 impl ByteGrid {
     /// The grid alone.
     pub(super) const fn grid(self) -> Grid {

@@ -11,12 +11,10 @@ mod variables;
 
 use std::collections::{HashMap, HashSet};
 
-use steps::Steps;
-
 use super::{
     schema::{Model, Operator, Options},
     spectra::Spectra,
-    tensors::{FileTensor, computed_shape},
+    tensors::{FileTensor, Steps, computed_shape},
     variables::Variables,
 };
 use crate::import::{FakeQuant, error::Problem, meter::Meter, model_file::Owner};

@@ -12,20 +12,12 @@ use crate::import::{
         layer_integers::{LayerIntegers, QuantizedTo},
     },
     error::Problem,
-    tflite::tensors::{ByteGrid, Grid},
+    tflite::tensors::{ByteGrid, Grid, Steps},
 };
 use texpool_ops::graph::{
     Act, Binary, ElementType, Epilogue, FixedPoint, Op, Pad, PadMode, QuantizedAdd, Reduce, ReduceKind, Requantization,
     Requantize, Shape, TensorId, Unary,
 };
-
-/// Steps of a tensor.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::import::tflite) struct Steps {
-    /// The tensor that holds them.
-    pub(in crate::import::tflite) tensor: TensorId,
-    pub(in crate::import::tflite) scale: f32,
-}
 
 impl OperatorLowering<'_, '_> {
     /// Adds a layer: input, weights, and optionally biases. Computes with integers if all tensors have 8 bits.
