@@ -4,7 +4,7 @@
 //! rounds it to the integers of the result. The ratio differs per channel, and each runtime rounds in its own way. Both
 //! ways are reproduced here bit by bit, so results equal those of the runtimes.
 
-use super::{Constant, Quantization, TensorId};
+use super::{Constant, TensorId};
 
 /// The factor `significand * 2^(exponent - 31)`, by which TensorFlow Lite's integer kernels multiply.
 ///
@@ -145,14 +145,6 @@ fn rows(channels: impl ExactSizeIterator<Item = (i32, u32, i32)>) -> Constant {
         }
     }
     Constant::from_f32(&values)
-}
-
-impl Quantization {
-    /// Returns the integers of a type, counted from the zero point, if 16 bits hold them.
-    pub fn from_zero(self, [least, most]: [i64; 2]) -> Option<[i16; 2]> {
-        let shifted = |q: i64| i16::try_from(q.checked_sub(i64::from(self.zero_point))?).ok();
-        Some([shifted(least)?, shifted(most)?])
-    }
 }
 
 #[cfg(test)]

@@ -36,9 +36,9 @@ mod opsets;
 mod outline;
 mod passed;
 mod preferred_input_layout;
+mod quanta;
 mod sizes;
 mod stated;
-mod steps;
 mod tensor;
 mod value;
 mod wire;
@@ -185,7 +185,7 @@ fn lower_all<'m>(
     }
     if options.fake_quant != FakeQuant::Off {
         let GraphLowering { graph, meter, .. } = &mut lowering;
-        steps::compute_with_steps(graph, meter).map_err(|problem| problem.of_graph_io("integers of", &file.name))?;
+        quanta::compute_with_quanta(graph, meter).map_err(|problem| problem.of_graph_io("integers of", &file.name))?;
     }
     Ok((finished(lowering.graph, &lowering.meter)?, names))
 }

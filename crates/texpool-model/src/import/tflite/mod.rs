@@ -242,7 +242,7 @@ fn begun<'a>(
         is_resized,
         variables: Variables::new(model, operators),
         spectra: Spectra::default(),
-        steps: HashMap::new(),
+        quanta: HashMap::new(),
         model: *model,
         lower,
         called: HashSet::new(),

@@ -429,12 +429,12 @@ pub(super) struct ByteGrid {
     pub(super) most: i16,
 }
 
-/// Steps of a tensor: its integers, counted from the zero point.
+/// Quanta of a tensor: its integers, counted from the zero point.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Steps {
+pub(super) struct Quanta {
     /// The tensor that holds them.
     pub(super) tensor: TensorId,
-    /// The values are steps times this.
+    /// The values are quanta times this.
     pub(super) scale: f32,
 }
 

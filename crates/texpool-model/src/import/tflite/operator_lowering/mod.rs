@@ -1,12 +1,12 @@
 //! Context for lowering an operator: its operands, options and results in the file, and the graph that is being built.
-//! Further files have what it does with values known on import (`known`, `fold`), with nodes, with steps of 8-bit
+//! Further files have what it does with values known on import (`known`, `fold`), with nodes, with quanta of 8-bit
 //! tensors, with complex tensors and with variables.
 
 mod complex;
 mod fold;
 mod known;
 mod nodes;
-mod steps;
+mod quanta;
 mod variables;
 
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     schema::{Model, Operator, Options},
     spectra::Spectra,
-    tensors::{FileTensor, Steps, computed_shape},
+    tensors::{FileTensor, Quanta, computed_shape},
     variables::Variables,
 };
 use crate::import::{FakeQuant, error::Problem, meter::Meter, model_file::Owner};
@@ -34,8 +34,8 @@ pub(super) struct SubgraphLowering<'a> {
     pub(super) variables: Variables<'a>,
     /// The complex tensors.
     pub(super) spectra: Spectra,
-    /// Steps of 8-bit tensors.
-    pub(super) steps: HashMap<TensorId, Steps>,
+    /// Quanta of 8-bit tensors.
+    pub(super) quanta: HashMap<TensorId, Quanta>,
     /// True if the caller bound extents that the file leaves open.
     pub(super) is_resized: bool,
     pub(super) model: Model<'a>,

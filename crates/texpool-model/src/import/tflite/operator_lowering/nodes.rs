@@ -222,7 +222,7 @@ impl OperatorLowering<'_, '_> {
             return Ok(());
         }
         if op.moves_only() && epilogue.is_empty() {
-            self.move_steps(&op, inputs, output)?;
+            self.move_quanta(&op, inputs, output)?;
         }
         self.append_plain(op, inputs, epilogue, output)
     }

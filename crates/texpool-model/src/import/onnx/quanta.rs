@@ -3,7 +3,7 @@
 //! Nodes of quantised operators, and `QuantizeLinear` and `DequantizeLinear` around operators of floats, have become the
 //! same arithmetic in the graph: `(q - zero) * scale` in front, `clip(round(y / scale) + zero)` behind. In between stands
 //! a layer whose weights are integers with scales. Such a layer is replaced by one of the integers `q - zero`, the
-//! *steps*, whose sums are exact. Rewriting removes the nodes that nothing reads any more.
+//! *quanta*, whose sums are exact. Rewriting removes the nodes that nothing reads any more.
 
 use std::collections::HashSet;
 
@@ -23,9 +23,12 @@ use texpool_ops::graph::{
 /// Limit on the nodes between integers and the node that made them, such as pools and reshapes.
 const MAX_MOVES: usize = 16;
 
-/// The steps of reals, `steps * scale`, and the zero point of their integers.
+/// Limit on the integers in a sum, which 32-bit floats then hold.
+const MAX_SUMMED: usize = 1 << 16;
+
+/// The quanta of reals, `quanta * scale`, and the zero point of their integers.
 #[derive(Clone, Copy, Debug)]
-struct Steps {
+struct Quanta {
     tensor: TensorId,
     scale: f32,
     zero: f32,
@@ -48,13 +51,13 @@ struct Links {
 }
 
 /// Replaces every layer between 8-bit integers.
-pub(super) fn compute_with_steps(graph: &mut Graph, meter: &mut Meter) -> Result<(), Problem> {
+pub(super) fn compute_with_quanta(graph: &mut Graph, meter: &mut Meter) -> Result<(), Problem> {
     meter.work(graph.nodes.len())?;
     if !graph.nodes.iter().any(|node| matches!(node.op, Op::Unary(Unary::Round))) {
         return Ok(());
     }
     let links = Links::new(graph);
-    // Tensors of steps that were made here.
+    // Tensors of quanta that were made here.
     let mut made: HashSet<TensorId> = HashSet::new();
     for id in graph.nodes.ids() {
         let Some(rounding) = links.rounding(graph, id) else { continue };
@@ -73,15 +76,15 @@ pub(super) fn compute_with_steps(graph: &mut Graph, meter: &mut Meter) -> Result
     Ok(())
 }
 
-/// Adds the steps of a constant of a single 8-bit integer.
-fn number_of_steps(graph: &mut Graph, number: TensorId, meter: &mut Meter) -> Result<Option<Steps>, Problem> {
+/// Adds the quanta of a constant of a single 8-bit integer.
+fn number_of_quanta(graph: &mut Graph, number: TensorId, meter: &mut Meter) -> Result<Option<Quanta>, Problem> {
     let Tensor { name, shape, constant: Some(constant), .. } = &graph.tensors[number] else { return Ok(None) };
     let params = constant.scale.as_ref().and_then(QuantParams::uniform).filter(|_| constant.len() == 1);
     let Some(Quantization { scale, zero_point }) = params else { return Ok(None) };
     meter.memory(NODE_BYTES)?;
     let ones = Constant { scale: Some(QuantParams::whole(1.0, zero_point)), ..constant.clone() };
-    let tensor = Tensor { constant: Some(ones), ..Tensor::new(format!("{}/steps", stem(name)), *shape) };
-    Ok(Some(Steps { tensor: graph.tensors.push(tensor), scale, zero: zero_point as f32 }))
+    let tensor = Tensor { constant: Some(ones), ..Tensor::new(format!("{}/quanta", stem(name)), *shape) };
+    Ok(Some(Quanta { tensor: graph.tensors.push(tensor), scale, zero: zero_point as f32 }))
 }
 
 impl Links {
@@ -168,8 +171,8 @@ impl Links {
         None
     }
 
-    /// Returns the steps of reals.
-    fn steps(&self, graph: &Graph, reals: TensorId, made: &HashSet<TensorId>) -> Option<Steps> {
+    /// Returns the quanta of reals.
+    fn quanta(&self, graph: &Graph, reals: TensorId, made: &HashSet<TensorId>) -> Option<Quanta> {
         let (shifted, scale) = self.with_number(graph, reals, Binary::Mul)?;
         let (integers, zero) = self.with_number(graph, shifted, Binary::Sub).unwrap_or((shifted, 0.0));
         let [min, max] = self.byte_bounds(graph, integers, made)?;
@@ -184,7 +187,7 @@ impl Links {
             Some((rounded, added)) if added == zero && made.contains(&rounded) => rounded,
             _ => shifted,
         };
-        Some(Steps { tensor, scale, zero })
+        Some(Quanta { tensor, scale, zero })
     }
 
     /// Returns the operator and the operands that replace a sum of two tensors, or of a tensor and a number, and the
@@ -202,12 +205,12 @@ impl Links {
         };
         // ONNX Runtime takes a number as the second operand.
         let [a, b] = if graph.is_constant(a) { [b, a] } else { [a, b] };
-        let Some(a) = self.steps(graph, a, made) else { return Ok(None) };
-        let b = match self.steps(graph, b, made) {
+        let Some(a) = self.quanta(graph, a, made) else { return Ok(None) };
+        let b = match self.quanta(graph, b, made) {
             // It adds in another order if one of two tensors is repeated.
             Some(b) if graph.shape(a.tensor) == graph.shape(b.tensor) => b,
             Some(_) => return Ok(None),
-            None => match number_of_steps(graph, b, meter)? {
+            None => match number_of_quanta(graph, b, meter)? {
                 Some(b) => b,
                 None => return Ok(None),
             },
@@ -237,7 +240,7 @@ impl Links {
         };
         let name = stem(&graph.tensors[node.output].name);
         let Some(&x) = node.inputs.first() else { return Ok(None) };
-        let Some(x) = self.steps(graph, x, made) else { return Ok(None) };
+        let Some(x) = self.quanta(graph, x, made) else { return Ok(None) };
         if let Some(layer) = LayerIntegers::new(graph, &node.op, &node.inputs, x.scale, meter)? {
             let (operands, act) = layer.operands(graph, &name, (x.tensor, x.scale), &to, meter)?;
             return Ok(Some((node.op.clone(), operands, act)));
@@ -245,6 +248,10 @@ impl Links {
         if let Op::Reduce(Reduce { kind: ReduceKind::Mean, axes }) = node.op {
             let result = graph.shape(node.output);
             let count = graph.shape(x.tensor).len() / result.len().max(1);
+            // Of an image, as ONNX Runtime's global pool; sums of more values may not be exact.
+            if axes != [false, true, true, false] || count > MAX_SUMMED {
+                return Ok(None);
+            }
             let scales = [x.scale, 1.0];
             let to = QuantizedTo { scale: scale * count as f32, ..to };
             let act = to.requantize(graph, &name, &vec![0; result.c], |_| scales, meter)?;

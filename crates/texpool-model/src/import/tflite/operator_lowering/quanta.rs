@@ -1,7 +1,7 @@
 //! Computes layers with the integers of 8-bit tensors, as the runtimes do.
 //!
-//! The *steps* of a tensor are its integers, counted from the zero point: its values are steps times the scale. Kernels
-//! add up products of steps without rounding, so requantised results equal those of the runtime. Each tensor still has
+//! The *quanta* of a tensor are its integers, counted from the zero point: its values are quanta times the scale. Kernels
+//! add up products of quanta without rounding, so requantised results equal those of the runtime. Each tensor still has
 //! its values for operators that compute with reals, and rewriting removes those that nothing reads.
 
 use super::{OperatorLowering, SubgraphLowering};
@@ -12,7 +12,7 @@ use crate::import::{
         layer_integers::{LayerIntegers, QuantizedTo},
     },
     error::Problem,
-    tflite::tensors::{ByteGrid, Grid, Steps},
+    tflite::tensors::{ByteGrid, Grid, Quanta},
 };
 use texpool_ops::graph::{
     Act, Binary, ElementType, Epilogue, FixedPoint, Op, Pad, PadMode, QuantizedAdd, Reduce, ReduceKind, Requantization,
@@ -33,14 +33,14 @@ impl OperatorLowering<'_, '_> {
             return self.emit(op, inputs, act);
         };
         let Some(shape) = self.settled(&op, inputs)? else { return self.emit(op, inputs, act) };
-        let (x, name, mut to) = (self.steps(inputs[0])?, self.stem(self.output), self.quantized_to(to));
+        let (x, name, mut to) = (self.quanta(inputs[0])?, self.stem(self.output), self.quantized_to(to));
         // The older kernels of TensorFlow Lite multiply scales as floats: those of unsigned integers, and those of fully
         // connected layers with one scale.
         let is_unsigned = self.lowering.tensors[inputs[0]].element_type() == Some(ElementType::U8);
         to.rounds_products = is_unsigned || op == Op::FullyConnected && layer.has_one_scale();
         let SubgraphLowering { graph, meter, .. } = &mut *self.lowering;
         let (operands, act) = layer.operands(graph, &name, (x, from.scale), &to, meter)?;
-        self.emit_steps(op, &operands, act, shape)
+        self.emit_quanta(op, &operands, act, shape)
     }
 
     /// Adds a product of two tensors. Computes with integers if all of them have 8 bits.
@@ -51,9 +51,9 @@ impl OperatorLowering<'_, '_> {
             return self.emit(op, &inputs, act);
         };
         let Some(shape) = self.settled(&op, &inputs)? else { return self.emit(op, &inputs, act) };
-        let operands = [self.steps(inputs[0])?, self.steps(inputs[1])?];
+        let operands = [self.quanta(inputs[0])?, self.quanta(inputs[1])?];
         let act = self.requantize(shape.c, [a.scale, b.scale], grid)?;
-        self.emit_steps(op, &operands, act, shape)
+        self.emit_quanta(op, &operands, act, shape)
     }
 
     /// Adds a sum or a difference of two tensors. Computes with integers if all of them have 8 bits.
@@ -74,8 +74,8 @@ impl OperatorLowering<'_, '_> {
             FakeQuant::On | FakeQuant::Off => QuantizedAdd::shift(scales, to.scale, limits),
         };
         let (Some(add), Some(shape)) = (add, self.settled(&op, &inputs)?) else { return self.emit(op, &inputs, act) };
-        let operands = [self.steps(inputs[0])?, self.steps(inputs[1])?];
-        self.emit_steps(add.into(), &operands, Act::None, shape)
+        let operands = [self.quanta(inputs[0])?, self.quanta(inputs[1])?];
+        self.emit_quanta(add.into(), &operands, Act::None, shape)
     }
 
     /// Adds an operator whose results are means of values of its operand, which has the same scale.
@@ -83,10 +83,10 @@ impl OperatorLowering<'_, '_> {
         let same = self.byte_grids(x, act)?.filter(|(grid, from)| (grid.scale, grid.zero) == (from.scale, from.zero));
         let Some((grid, _)) = same else { return self.emit(op, &[x], act) };
         let Some(shape) = self.settled(&op, &[x])? else { return self.emit(op, &[x], act) };
-        let steps = self.steps(x)?;
+        let quanta = self.quanta(x)?;
         // Runtimes round the mean of the integers as they are stored.
         let round = Unary::RoundAway { origin: grid.zero as f32, least: grid.least, most: grid.most };
-        self.emit_steps(op, &[steps], Act::Unary(round), shape)
+        self.emit_quanta(op, &[quanta], Act::Unary(round), shape)
     }
 
     /// Adds a mean over the marked axes of a view of an operand, in TensorFlow Lite's reference arithmetic: a sum, whose
@@ -104,9 +104,9 @@ impl OperatorLowering<'_, '_> {
         if self.lowering.fake_quant != FakeQuant::Reference || count > 1 << 16 {
             return Ok(false);
         }
-        self.steps(x)?;
+        self.quanta(x)?;
         let view = self.view(x, view)?;
-        let Some(&Steps { tensor, .. }) = self.lowering.steps.get(&view) else { return Ok(false) };
+        let Some(&Quanta { tensor, .. }) = self.lowering.quanta.get(&view) else { return Ok(false) };
         let FixedPoint { significand, exponent } = FixedPoint::new(f64::from(from.scale) / f64::from(grid.scale));
         // As many bits as the count has, while they fit.
         let shift = (63 - count.leading_zeros() as i32).min(32).min(31 + exponent);
@@ -115,7 +115,7 @@ impl OperatorLowering<'_, '_> {
         let (name, to) = (self.stem(self.output), self.quantized_to(grid));
         let SubgraphLowering { graph, meter, .. } = &mut *self.lowering;
         let act = to.by(graph, &name, Requantize::fixed(&factors), meter)?;
-        self.emit_steps(Reduce { kind: ReduceKind::Sum, ..reduce }.into(), &[tensor], act, shape)?;
+        self.emit_quanta(Reduce { kind: ReduceKind::Sum, ..reduce }.into(), &[tensor], act, shape)?;
         Ok(true)
     }
 
@@ -126,24 +126,24 @@ impl OperatorLowering<'_, '_> {
         if self.lowering.fake_quant != FakeQuant::Reference || self.shape(x) != self.shape(self.output) {
             return Ok(false);
         }
-        let (steps, shape) = (self.steps(x)?, self.shape(x));
+        let (quanta, shape) = (self.quanta(x)?, self.shape(x));
         let act = self.requantize(shape.c, [from.scale, 1.0], grid)?;
-        self.emit_steps(Op::Reshape, &[steps], act, shape)?;
+        self.emit_quanta(Op::Reshape, &[quanta], act, shape)?;
         Ok(true)
     }
 
-    /// Adds an operator that only moves values, with operands of other scales than the result, by their steps. Returns
-    /// whether all of them have steps.
+    /// Adds an operator that only moves values, with operands of other scales than the result, by their quanta. Returns
+    /// whether all of them have quanta.
     pub(super) fn emit_rescaled(&mut self, op: &Op, inputs: &[TensorId], shape: Shape) -> Result<bool, Problem> {
         let Some(ByteGrid { scale, least, most, .. }) = self.lowering.tensors[self.output].byte_grid() else {
             return Ok(false);
         };
-        if matches!(op, Op::Pad(_)) || inputs.iter().any(|id| !self.lowering.steps.contains_key(id)) {
+        if matches!(op, Op::Pad(_)) || inputs.iter().any(|id| !self.lowering.quanta.contains_key(id)) {
             return Ok(false);
         }
         let mut operands = Vec::with_capacity(inputs.len());
         for id in inputs {
-            let from = self.lowering.steps[id];
+            let from = self.lowering.quanta[id];
             operands.push(if from.scale == scale {
                 from.tensor
             } else {
@@ -151,24 +151,24 @@ impl OperatorLowering<'_, '_> {
                 self.between(round.into(), &[from.tensor], self.shape(from.tensor))?
             });
         }
-        self.emit_steps(op.clone(), &operands, Act::None, shape)?;
+        self.emit_quanta(op.clone(), &operands, Act::None, shape)?;
         Ok(true)
     }
 
-    /// Adds a node for the steps of a node that only moves values, if all its operands have steps of one scale.
-    pub(super) fn move_steps(&mut self, op: &Op, inputs: &[TensorId], output: TensorId) -> Result<(), Problem> {
-        let SubgraphLowering { steps, .. } = &*self.lowering;
-        let Some(all) = inputs.iter().map(|id| steps.get(id).copied()).collect::<Option<Vec<Steps>>>() else {
+    /// Adds a node for the quanta of a node that only moves values, if all its operands have quanta of one scale.
+    pub(super) fn move_quanta(&mut self, op: &Op, inputs: &[TensorId], output: TensorId) -> Result<(), Problem> {
+        let SubgraphLowering { quanta, .. } = &*self.lowering;
+        let Some(all) = inputs.iter().map(|id| quanta.get(id).copied()).collect::<Option<Vec<Quanta>>>() else {
             return Ok(());
         };
-        let &[Steps { scale, .. }, ..] = all.as_slice() else { return Ok(()) };
-        // Zero is the only value that has the same steps whatever the scale is.
+        let &[Quanta { scale, .. }, ..] = all.as_slice() else { return Ok(()) };
+        // Zero is the only value that has the same quanta whatever the scale is.
         let adds_values = matches!(op, Op::Pad(Pad { mode: PadMode::Constant(value), .. }) if *value != 0.0);
-        if adds_values || all.iter().any(|steps| steps.scale != scale) {
+        if adds_values || all.iter().any(|quanta| quanta.scale != scale) {
             return Ok(());
         }
-        let operands: Vec<TensorId> = all.iter().map(|steps| steps.tensor).collect();
-        let tensor = self.new_steps(self.shape(output), output, scale)?;
+        let operands: Vec<TensorId> = all.iter().map(|quanta| quanta.tensor).collect();
+        let tensor = self.new_quanta(self.shape(output), output, scale)?;
         self.append_plain(op.clone(), &operands, Epilogue::default(), tensor)
     }
 
@@ -211,38 +211,38 @@ impl OperatorLowering<'_, '_> {
         Ok((inferred(&self.lowering.graph, op, inputs, shape)? == shape).then_some(shape))
     }
 
-    /// Returns the steps of an 8-bit tensor, computing them from its values if nothing else did.
-    fn steps(&mut self, id: TensorId) -> Result<TensorId, Problem> {
-        if let Some(steps) = self.lowering.steps.get(&id) {
-            return Ok(steps.tensor);
+    /// Returns the quanta of an 8-bit tensor, computing them from its values if nothing else did.
+    fn quanta(&mut self, id: TensorId) -> Result<TensorId, Problem> {
+        if let Some(quanta) = self.lowering.quanta.get(&id) {
+            return Ok(quanta.tensor);
         }
         let Some(grid) = self.lowering.tensors[id].byte_grid() else {
             return Err(Problem::malformed(format!("tensor `{}` has no scale", self.lowering.tensors[id].name)));
         };
-        let tensor = self.new_steps(self.shape(id), id, grid.scale)?;
+        let tensor = self.new_quanta(self.shape(id), id, grid.scale)?;
         let ByteGrid { scale, least, most, .. } = grid;
         self.append_plain(Unary::Quantize { scale, least, most }.into(), &[id], Epilogue::default(), tensor)?;
         Ok(tensor)
     }
 
-    /// Adds the tensor that will hold the steps of another.
-    fn new_steps(&mut self, shape: Shape, of: TensorId, scale: f32) -> Result<TensorId, Problem> {
+    /// Adds the tensor that will hold the quanta of another.
+    fn new_quanta(&mut self, shape: Shape, of: TensorId, scale: f32) -> Result<TensorId, Problem> {
         self.lowering.meter.memory(NODE_BYTES)?;
-        let name = format!("{}/steps", self.stem(of));
+        let name = format!("{}/quanta", self.stem(of));
         let tensor = push_tensor(&mut self.lowering.graph, name, shape, None);
-        self.lowering.steps.insert(of, Steps { tensor, scale });
+        self.lowering.quanta.insert(of, Quanta { tensor, scale });
         Ok(tensor)
     }
 
-    /// Adds a node that computes the steps of the result, and one that computes its values from them.
-    fn emit_steps(&mut self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> Result<(), Problem> {
+    /// Adds a node that computes the quanta of the result, and one that computes its values from them.
+    fn emit_quanta(&mut self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> Result<(), Problem> {
         let output = self.output;
         let Some(ByteGrid { scale, .. }) = self.lowering.tensors[output].byte_grid() else { return Ok(()) };
         let values = if shape == self.shape(output) { output } else { self.tensor(output, shape)? };
-        let steps = self.new_steps(shape, values, scale)?;
-        self.append_plain(op, inputs, Epilogue::of(act), steps)?;
+        let quanta = self.new_quanta(shape, values, scale)?;
+        self.append_plain(op, inputs, Epilogue::of(act), quanta)?;
         let factor = self.new_constant(Shape::new(1, 1, 1, 1), &[scale])?;
-        self.append_plain(Binary::Mul.into(), &[steps, factor], Epilogue::default(), values)?;
+        self.append_plain(Binary::Mul.into(), &[quanta, factor], Epilogue::default(), values)?;
         if values == output { Ok(()) } else { self.append(Op::Reshape, &[values], Epilogue::default(), output) }
     }
 }
