@@ -58,8 +58,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             for (var p = 0u; p < PIXELS; p++) { sum[p] += column[p * STRIDE_X + kx * DILATION_X] * w; }
         }
     }
-    let factors = factors_of(slice);
     for (var p = 0u; p < PIXELS; p++) {
-        if ox + p < dst.w { store_by(dst, row, ox + p, slice, sum[p], factors); }
+        if ox + p < dst.w { store_output(dst, row, ox + p, slice, sum[p]); }
     }
 }

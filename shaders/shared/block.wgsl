@@ -59,14 +59,12 @@ fn add_products(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>,
 
 // Stores the block's pixels, the first being `first`; pixels from `end` on are dropped.
 fn store_block(sums: ptr<function, Sums>, dst: Tensor, first: u32, end: u32, slice: u32) {
-    for (var s = 0u; s < SLICES; s++) {
-        if slice + s < dst.slices {
-            let factors = factors_of(slice + s);
-            for (var p = 0u; p < PIXELS; p++) {
-                let pixel = first + p;
-                if pixel < end {
-                    store_by(dst, pixel / dst.w, pixel % dst.w, slice + s, (*sums)[p][s], factors);
-                }
+    for (var p = 0u; p < PIXELS; p++) {
+        let pixel = first + p;
+        if pixel >= end { break; }
+        for (var s = 0u; s < SLICES; s++) {
+            if slice + s < dst.slices {
+                store_output(dst, pixel / dst.w, pixel % dst.w, slice + s, (*sums)[p][s]);
             }
         }
     }

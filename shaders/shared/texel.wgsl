@@ -252,39 +252,20 @@ fn fixed_point_product(x: vec4<i32>, significand: vec4<u32>, exponent: vec4<i32>
     return (once >> by) + select(vec4(0), vec4(1), (bitcast<vec4<u32>>(once) & mask) > threshold);
 }
 
-// Addends and ratios by which the sums of a slice become integers.
-struct Factors {
-    addend: vec4<i32>,
-    bits: vec4<u32>,       // of the significand, or of a float
-    exponent: vec4<i32>,
-}
-
-fn requantizes(code: u32) -> bool {
-    return code == ACT_REQUANTIZE_FIXED || code == ACT_REQUANTIZE_FLOAT;
-}
-
-// The factors of the epilogue's requantisation, if there is one. They have REQUANTIZE_ROWS texels: two digits of the
-// addends, three digits of 11 bits of the ratios, and their exponents. Kernels read them once for several pixels.
-fn factors_of(slice: u32) -> Factors {
-    if !requantizes(FIRST) && !requantizes(THEN) { return Factors(); }
-    let step = step_params();
-    let texel = select(step.betas.y, step.betas.x, requantizes(FIRST)) + slice * REQUANTIZE_ROWS;
-    let digit = i32(REQUANTIZE_ADDEND);
-    let addend = (vec4<i32>(read_weight(texel + 1u)) * digit + vec4<i32>(read_weight(texel))) * digit;
+// Integers of the result from sums of products of integers. `texel` is the first of the REQUANTIZE_ROWS texels of the
+// slice: two digits of the addends, three digits of 11 bits of the factors, and their exponents. `limits` has two digits of 12 bits.
+fn requantized(sum: vec4<f32>, texel: u32, limits: f32, is_fixed: bool) -> vec4<f32> {
+    let step = i32(REQUANTIZE_ADDEND);
+    let addend = (vec4<i32>(read_weight(texel + 1u)) * step + vec4<i32>(read_weight(texel))) * step;
     let low = vec4<u32>(read_weight(texel + 2u));
     let middle = vec4<u32>(read_weight(texel + 3u)) << vec4(11u);
     let bits = low | middle | (vec4<u32>(read_weight(texel + 4u)) << vec4(22u));
-    return Factors(addend, bits, vec4<i32>(read_weight(texel + 5u)));
-}
-
-// Integers of the result from sums of products of integers. `limits` has two digits of 12 bits.
-fn requantized(sum: vec4<f32>, factors: Factors, limits: f32, is_fixed: bool) -> vec4<f32> {
-    let whole = vec4<i32>(sum) + factors.addend;
+    let whole = vec4<i32>(sum) + addend;
     var result = vec4(0.0);
     if is_fixed {
-        result = vec4<f32>(fixed_point_product(whole, factors.bits, factors.exponent));
+        result = vec4<f32>(fixed_point_product(whole, bits, vec4<i32>(read_weight(texel + 5u))));
     } else {
-        result = round(vec4<f32>(whole) * bitcast<vec4<f32>>(factors.bits));
+        result = round(vec4<f32>(whole) * bitcast<vec4<f32>>(bits));
     }
     let least = floor(limits * (1.0 / 4096.0));
     let most = limits - least * 4096.0;
@@ -324,32 +305,23 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         case ACT_FAKE_QUANT: { return within_limits(rounded_away(x / alpha), beta) * alpha; }
         case ACT_QUANTIZE: { return within_limits(rounded_away(x / alpha), beta); }
         case ACT_ROUND_AWAY: { return within_limits(rounded_away(x + alpha) - alpha, beta); }
+        case ACT_REQUANTIZE_FIXED: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, true); }
+        case ACT_REQUANTIZE_FLOAT: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, false); }
         default: { return nan(); }
     }
 }
 
-// A function of the epilogue.
-fn applied(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32, factors: Factors) -> vec4<f32> {
-    if requantizes(code) { return requantized(x, factors, alpha, code == ACT_REQUANTIZE_FIXED); }
-    return activate(code, x, slice, alpha, beta);
-}
-
 // Applies the epilogue and stores pixel `x` of `row` and `slice`. Lanes past the last channel become zero.
 fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
-    store_by(t, row, x, slice, value, factors_of(slice));
-}
-
-// The same with the factors of the slice, which several pixels share.
-fn store_by(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>, factors: Factors) {
     let step = step_params();
-    var v = applied(FIRST, value, slice, step.alphas.x, step.betas.x, factors);
+    var v = activate(FIRST, value, slice, step.alphas.x, step.betas.x);
     if ADD {
         let s = second_tensor();
         if slice < s.slices {
             v += read_second(s, texel_of(s, row, slice, x));
         }
     }
-    v = applied(THEN, v, slice, step.alphas.y, step.betas.y, factors);
+    v = activate(THEN, v, slice, step.alphas.y, step.betas.y);
     v = select(vec4(0.0), v, has_channels(t, slice));
     count_saturated(v);
     write_texel(texel_of(t, row, slice, x), t.shift, to_texel(saturated(v)));

@@ -97,12 +97,7 @@ fn limits(least: i16, most: i16) -> f32 {
 
 /// Checks that `activate` in `texel.wgsl` supports the functions of a step's epilogue.
 pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
-    let acts = [step.node.epilogue.first, step.node.epilogue.then];
-    // Kernels read the factors of one requantisation for several pixels.
-    if acts.iter().all(|act| matches!(act, Act::Requantize(_))) {
-        return Err(step.unsupported("no epilogue can hold two requantisations".to_owned()));
-    }
-    for act in acts {
+    for act in [step.node.epilogue.first, step.node.epilogue.then] {
         if let Act::Unary(unary) = act
             && in_epilogue(unary).is_none()
         {
