@@ -253,7 +253,8 @@ fn fixed_point_product(x: vec4<i32>, significand: vec4<u32>, exponent: vec4<i32>
 }
 
 // Integers of the result from sums of products of integers. `texel` is the first of the REQUANTIZE_ROWS texels of the
-// slice: two digits of the addends, three digits of 11 bits of the factors, and their exponents. `limits` has two digits of 12 bits.
+// slice: two digits of the addends, three digits of 11 bits of the factors, and their exponents. `limits` has two digits
+// of 12 bits.
 fn requantized(sum: vec4<f32>, texel: u32, limits: f32, is_fixed: bool) -> vec4<f32> {
     let step = i32(REQUANTIZE_ADDEND);
     let addend = (vec4<i32>(read_weight(texel + 1u)) * step + vec4<i32>(read_weight(texel))) * step;

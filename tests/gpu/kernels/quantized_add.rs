@@ -9,7 +9,7 @@ use crate::support::open;
 
 /// Integers of the result that keep every sum, so that none is hidden by a limit.
 const ALL: [i16; 2] = [i16::MIN, i16::MAX];
-/// Those of 16-bit floats.
+/// Limits within which 16-bit floats hold every whole number.
 const HALVES: [i16; 2] = [-2048, 2047];
 /// Scales of the operands for a result of scale one: sums are halves or next to halves, either is larger, and
 /// significands are full.

@@ -132,7 +132,6 @@ fn concatenations_convert_their_parts() {
     let mut m = Model::new();
     let a = tensor(&mut m, "a", &[1, 4], U8, a_scale);
     let b = tensor(&mut m, "b", &[1, 3], U8, b_scale);
-    // Pools of single pixels have the scale of their operand, and so the parts have integers.
     let y = tensor(&mut m, "y", &[1, 7], U8, to);
     m.op(2, &[a, b], y, Some((10, Table(vec![(4, Field::I32(1)), (6, Field::I8(0))]))));
     let model = m.bytes(&[a, b], &[y]);

@@ -1,6 +1,10 @@
 //! The integers of quantised layers, and how their sums become those of the result.
 
-use crate::import::{common::graph::NODE_BYTES, error::Problem, meter::Meter};
+use crate::import::{
+    common::graph::{NODE_BYTES, push_tensor},
+    error::Problem,
+    meter::Meter,
+};
 use texpool_ops::graph::{
     Act, Constant, ElementType, FixedPoint, Graph, Op, QuantParams, Requantization, Requantize, Shape, Tensor, TensorId,
 };
@@ -82,7 +86,7 @@ impl LayerIntegers {
         let Self { weights: (weights, shape), scales, biases } = self;
         let mut add = |part: &str, shape: Shape, constant: Constant| -> Result<TensorId, Problem> {
             meter.memory(NODE_BYTES)?;
-            Ok(graph.tensors.push(Tensor { constant: Some(constant), ..Tensor::new(format!("{name}/{part}"), shape) }))
+            Ok(push_tensor(graph, format!("{name}/{part}"), shape, Some(constant)))
         };
         let mut operands = vec![x, add("weights", shape, weights)?];
         if biases.iter().any(|&[_, rest]| rest != 0) {
@@ -125,7 +129,7 @@ pub(in crate::import) struct QuantizedTo {
     pub(in crate::import) least: i16,
     pub(in crate::import) most: i16,
     pub(in crate::import) arithmetic: Requantization,
-    /// Whether the product of two scales is rounded to a 32-bit float before it becomes a fixed-point factor.
+    /// True if fixed-point factors are made from products of scales in 32-bit floats, not in 64-bit ones.
     pub(in crate::import) rounds_products: bool,
 }
 
@@ -171,8 +175,7 @@ impl QuantizedTo {
     ) -> Result<Act, Problem> {
         meter.memory(NODE_BYTES.saturating_add(constant.bytes.len()))?;
         let shape = Shape::new(1, 1, Requantize::ROWS, constant.len() / Requantize::ROWS);
-        let tensor = Tensor { constant: Some(constant), ..Tensor::new(format!("{name}/factors"), shape) };
-        let factors = graph.tensors.push(tensor);
+        let factors = push_tensor(graph, format!("{name}/factors"), shape, Some(constant));
         let Self { arithmetic, least, most, .. } = *self;
         Ok(Act::Requantize(Requantize { factors, arithmetic, least, most }))
     }

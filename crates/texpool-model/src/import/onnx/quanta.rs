@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use crate::import::{
     common::{
-        graph::{NODE_BYTES, stem},
+        graph::{NODE_BYTES, push_tensor, stem},
         layer_integers::{LayerIntegers, QuantizedTo},
     },
     error::Problem,
@@ -48,6 +48,10 @@ struct Rounding {
 struct Links {
     producer: IdVec<TensorId, Option<NodeId>>,
     readers: IdVec<TensorId, Vec<NodeId>>,
+    /// The graph's outputs.
+    outputs: HashSet<TensorId>,
+    /// Tensors of quanta that replaced nodes compute.
+    made: HashSet<TensorId>,
 }
 
 /// Replaces every layer between 8-bit integers.
@@ -56,22 +60,20 @@ pub(super) fn compute_with_quanta(graph: &mut Graph, meter: &mut Meter) -> Resul
     if !graph.nodes.iter().any(|node| matches!(node.op, Op::Unary(Unary::Round))) {
         return Ok(());
     }
-    let links = Links::new(graph);
-    // Tensors of quanta that were made here.
-    let mut made: HashSet<TensorId> = HashSet::new();
+    let mut links = Links::new(graph);
     for id in graph.nodes.ids() {
         let Some(rounding) = links.rounding(graph, id) else { continue };
-        let Some(layer) = links.only_producer(graph, rounding.reals) else { continue };
+        let Some(layer) = links.only_producer(rounding.reals) else { continue };
         let node = graph.nodes[layer].clone();
-        let replaced = match links.sum(graph, &node, &rounding, &made, meter)? {
+        let replaced = match links.sum(graph, &node, &rounding, meter)? {
             Some((op, inputs)) => Some((op, inputs, Act::None)),
-            None => links.layer(graph, &node, &rounding, &made, meter)?,
+            None => links.layer(graph, &node, &rounding, meter)?,
         };
         let Some((op, inputs, act)) = replaced else { continue };
         let output = graph.nodes[id].output;
         let epilogue = Epilogue::of(act);
         graph.nodes[id] = Node { op, inputs, output, epilogue, op_index: node.op_index, integers: None };
-        made.insert(output);
+        links.made.insert(output);
     }
     Ok(())
 }
@@ -83,8 +85,9 @@ fn number_of_quanta(graph: &mut Graph, number: TensorId, meter: &mut Meter) -> R
     let Some(Quantization { scale, zero_point }) = params else { return Ok(None) };
     meter.memory(NODE_BYTES)?;
     let ones = Constant { scale: Some(QuantParams::whole(1.0, zero_point)), ..constant.clone() };
-    let tensor = Tensor { constant: Some(ones), ..Tensor::new(format!("{}/quanta", stem(name)), *shape) };
-    Ok(Some(Quanta { tensor: graph.tensors.push(tensor), scale, zero: zero_point as f32 }))
+    let (name, shape) = (format!("{}/quanta", stem(name)), *shape);
+    let tensor = push_tensor(graph, name, shape, Some(ones));
+    Ok(Some(Quanta { tensor, scale, zero: zero_point as f32 }))
 }
 
 impl Links {
@@ -95,7 +98,8 @@ impl Links {
             producer[node.output] = Some(id);
             node.operands().for_each(|tensor| readers[tensor].push(id));
         }
-        Self { producer, readers }
+        let outputs = graph.outputs.iter().copied().collect();
+        Self { producer, readers, outputs, made: HashSet::new() }
     }
 
     fn producer<'g>(&self, graph: &'g Graph, tensor: TensorId) -> Option<&'g Node> {
@@ -105,8 +109,8 @@ impl Links {
     }
 
     /// Returns the node that computes a tensor which one node reads, and which is no output.
-    fn only_producer(&self, graph: &Graph, tensor: TensorId) -> Option<NodeId> {
-        let is_read_once = self.readers[tensor].len() == 1 && !graph.outputs.contains(&tensor);
+    fn only_producer(&self, tensor: TensorId) -> Option<NodeId> {
+        let is_read_once = self.readers[tensor].len() == 1 && !self.outputs.contains(&tensor);
         self.producer[tensor].filter(|_| is_read_once)
     }
 
@@ -122,7 +126,7 @@ impl Links {
 
     fn only_reader<'g>(&self, graph: &'g Graph, tensor: TensorId) -> Option<&'g Node> {
         match self.readers[tensor][..] {
-            [reader] if !graph.outputs.contains(&tensor) => Some(&graph.nodes[reader]),
+            [reader] if !self.outputs.contains(&tensor) => Some(&graph.nodes[reader]),
             _ => None,
         }
     }
@@ -148,7 +152,7 @@ impl Links {
     }
 
     /// Returns the bounds of integers of 8 bits.
-    fn byte_bounds(&self, graph: &Graph, mut integers: TensorId, made: &HashSet<TensorId>) -> Option<[f32; 2]> {
+    fn byte_bounds(&self, graph: &Graph, mut integers: TensorId) -> Option<[f32; 2]> {
         for _ in 0..MAX_MOVES {
             let Some(node) = self.producer(graph, integers) else {
                 return match graph.tensors[integers].element_type {
@@ -161,7 +165,7 @@ impl Links {
                 (&Op::Unary(Unary::Clip { min, max }), &[x]) if max - min <= 255.0 => {
                     let rounded = self.with_number(graph, x, Binary::Add).map_or(x, |(rounded, _)| rounded);
                     let rounds = |node: &Node| matches!(node.op, Op::Unary(Unary::Round));
-                    let is_whole = made.contains(&rounded) || self.producer(graph, rounded).is_some_and(rounds);
+                    let is_whole = self.made.contains(&rounded) || self.producer(graph, rounded).is_some_and(rounds);
                     return is_whole.then_some([min, max]);
                 }
                 (op, &[x]) if op.moves_only() && !matches!(op, Op::Pad(_)) => integers = x,
@@ -172,10 +176,10 @@ impl Links {
     }
 
     /// Returns the quanta of reals.
-    fn quanta(&self, graph: &Graph, reals: TensorId, made: &HashSet<TensorId>) -> Option<Quanta> {
+    fn quanta(&self, graph: &Graph, reals: TensorId) -> Option<Quanta> {
         let (shifted, scale) = self.with_number(graph, reals, Binary::Mul)?;
         let (integers, zero) = self.with_number(graph, shifted, Binary::Sub).unwrap_or((shifted, 0.0));
-        let [min, max] = self.byte_bounds(graph, integers, made)?;
+        let [min, max] = self.byte_bounds(graph, integers)?;
         if !(scale > 0.0 && zero.fract() == 0.0 && (min..=max).contains(&zero)) {
             return None;
         }
@@ -184,7 +188,7 @@ impl Links {
         let unclipped = before.map(|node| node.inputs[0]);
         let rounded = unclipped.map(|x| self.with_number(graph, x, Binary::Add).unwrap_or((x, 0.0)));
         let tensor = match rounded {
-            Some((rounded, added)) if added == zero && made.contains(&rounded) => rounded,
+            Some((rounded, added)) if added == zero && self.made.contains(&rounded) => rounded,
             _ => shifted,
         };
         Some(Quanta { tensor, scale, zero })
@@ -197,7 +201,6 @@ impl Links {
         graph: &mut Graph,
         node: &Node,
         rounding: &Rounding,
-        made: &HashSet<TensorId>,
         meter: &mut Meter,
     ) -> Result<Option<(Op, Vec<TensorId>)>, Problem> {
         let (&Op::Binary(Binary::Add), &[a, b], true) = (&node.op, &node.inputs[..], node.epilogue.is_empty()) else {
@@ -205,8 +208,8 @@ impl Links {
         };
         // ONNX Runtime takes a number as the second operand.
         let [a, b] = if graph.is_constant(a) { [b, a] } else { [a, b] };
-        let Some(a) = self.quanta(graph, a, made) else { return Ok(None) };
-        let b = match self.quanta(graph, b, made) {
+        let Some(a) = self.quanta(graph, a) else { return Ok(None) };
+        let b = match self.quanta(graph, b) {
             // It adds in another order if one of two tensors is repeated.
             Some(b) if graph.shape(a.tensor) == graph.shape(b.tensor) => b,
             Some(_) => return Ok(None),
@@ -227,7 +230,6 @@ impl Links {
         graph: &mut Graph,
         node: &Node,
         rounding: &Rounding,
-        made: &HashSet<TensorId>,
         meter: &mut Meter,
     ) -> Result<Option<(Op, Vec<TensorId>, Act)>, Problem> {
         let Rounding { scale, bounds: [least, most], .. } = *rounding;
@@ -240,7 +242,7 @@ impl Links {
         };
         let name = stem(&graph.tensors[node.output].name);
         let Some(&x) = node.inputs.first() else { return Ok(None) };
-        let Some(x) = self.quanta(graph, x, made) else { return Ok(None) };
+        let Some(x) = self.quanta(graph, x) else { return Ok(None) };
         if let Some(layer) = LayerIntegers::new(graph, &node.op, &node.inputs, x.scale, meter)? {
             let (operands, act) = layer.operands(graph, &name, (x.tensor, x.scale), &to, meter)?;
             return Ok(Some((node.op.clone(), operands, act)));
@@ -248,7 +250,7 @@ impl Links {
         if let Op::Reduce(Reduce { kind: ReduceKind::Mean, axes }) = node.op {
             let result = graph.shape(node.output);
             let count = graph.shape(x.tensor).len() / result.len().max(1);
-            // Of an image, as ONNX Runtime's global pool; sums of more values may not be exact.
+            // ONNX Runtime has this arithmetic for global pools of images. Sums of more values may not be exact.
             if axes != [false, true, true, false] || count > MAX_SUMMED {
                 return Ok(None);
             }

@@ -108,7 +108,7 @@ impl OperatorLowering<'_, '_> {
         let view = self.view(x, view)?;
         let Some(&Quanta { tensor, .. }) = self.lowering.quanta.get(&view) else { return Ok(false) };
         let FixedPoint { significand, exponent } = FixedPoint::new(f64::from(from.scale) / f64::from(grid.scale));
-        // As many bits as the count has, while they fit.
+        // Keeps as many bits as the count has, unless the exponent has no room for them.
         let shift = (63 - count.leading_zeros() as i32).min(32).min(31 + exponent);
         let significand = i32::try_from((i64::from(significand) << shift) / count).unwrap_or(i32::MAX);
         let factors = vec![(0, FixedPoint { significand, exponent: exponent - shift }); shape.c];
