@@ -58,5 +58,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         value = select(vec4(0.0), saturated(value), has_channels(dst, texel / dst.w));
     }
     let place = texel_of(dst, dispatch.first_row + row, texel / dst.w, texel % dst.w);
-    write_texel(place, dst.shift, to_texel(value));
+    write_values(dst, place, value);
 }

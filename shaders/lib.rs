@@ -53,6 +53,7 @@ wgsl! {
 pub mod shared {
     wgsl! {
         BLOCK = "shared/block.wgsl";
+        FORMAT_BYTES = "shared/format_bytes.wgsl";
         FORMAT_F16 = "shared/format_f16.wgsl";
         FORMAT_F32 = "shared/format_f32.wgsl";
         FORMAT_WORDS = "shared/format_words.wgsl";
@@ -63,6 +64,7 @@ pub mod shared {
         TEXEL = "shared/texel.wgsl";
         TOP_K = "shared/top_k.wgsl";
         TWO_OPERANDS = "shared/two_operands.wgsl";
+        VALUE_TEXELS = "shared/value_texels.wgsl";
         WEIGHT_BYTES = "shared/weight_bytes.wgsl";
         WEIGHT_HALVES = "shared/weight_halves.wgsl";
         WEIGHT_TEXELS = "shared/weight_texels.wgsl";

@@ -6,8 +6,9 @@
 // side states both (`crates/texpool-ops/src/kernels/params.rs` those of this file), and writes the last three of a
 // dispatch in that order, then row tables, into its block, which `table` is; `dispatch_table` is the first. Where both
 // lie, `crates/texpool-gpu/src/param_binding.rs` says. `crates/texpool-gpu/src/tensor_memory.rs` declares the bindings of
-// tensors and weights, with `load_input`, `load_second`, `load_weight` and `write_texel`. Behind this comes one of
-// `weight_*.wgsl`, which reads weights as they are packed.
+// tensors and weights, with `load_input`, `load_second`, `load_weight` and `write_texel`. In front of this comes one of
+// `format_*.wgsl`, which reads and writes values with those, and behind it one of `weight_*.wgsl`, which reads weights as
+// they are packed.
 // Two counts for each node of the graph: finite values outside the 16-bit range, and indices outside their axis.
 @group(0) @binding(6) var<storage, read_write> counters: array<atomic<u32>>;
 
@@ -27,7 +28,7 @@ struct DispatchParams {
     end_row: u32,        // behind the last
     first: u32,          // number of what is computed first, where a kernel counts something else than rows
     weight_base: u32,    // the operator's first weight texel
-    weight_shift: u32,   // log2 of the weight texture's width
+    weight_shift: u32,   // log2 of the weight texture's width; above WEIGHT_SHIFT_BITS bits, texels before the weights
     first_slice: u32,    // of the result
     bias: u32,           // first weight texel of the biases
 }
@@ -48,6 +49,9 @@ struct Tensor {
     c: u32,
     slices: u32,
     pitch: u32,    // from a slice of a row to the next
+    plane: u32,    // from a plane of a row to the next, in a pool of bytes
+    least: f32,    // multiple of the scale that byte 0 is, in a pool of bytes
+    scale: f32,    // between the values of two bytes, in a pool of bytes
 }
 
 fn param(i: u32) -> vec4<u32> {
@@ -118,14 +122,6 @@ fn has_channels(t: Tensor, slice: u32) -> vec4<bool> {
 // Column and row of a texel in a texture of width `1 << shift`.
 fn at(texel: u32, shift: u32) -> vec2<u32> {
     return vec2(extractBits(texel, 0u, shift), texel >> shift);
-}
-
-fn read_input(t: Tensor, texel: u32) -> vec4<f32> {
-    return from_texel(load_input(texel, t.shift));
-}
-
-fn read_second(t: Tensor, texel: u32) -> vec4<f32> {
-    return from_texel(load_second(texel, t.shift));
 }
 
 // Contribution of four input channels to four output channels: column `j` belongs to input channel `j`.
@@ -325,5 +321,5 @@ fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
     v = activate(THEN, v, slice, step.alphas.y, step.betas.y);
     v = select(vec4(0.0), v, has_channels(t, slice));
     count_saturated(v);
-    write_texel(texel_of(t, row, slice, x), t.shift, to_texel(saturated(v)));
+    write_values(t, texel_of(t, row, slice, x), saturated(v));
 }

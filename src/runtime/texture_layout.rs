@@ -2,7 +2,7 @@
 
 use texpool_compile::io_texture;
 use texpool_gpu::{TextureProblem, lane, pack, texture_format, unpack};
-use texpool_ops::graph::{LayoutPermutation, Shape, Tensor};
+use texpool_ops::graph::{LayoutPermutation, Shape, Tensor, TexelStorage};
 use texpool_plan::{TexelFormat, TextureSpec};
 
 /// Required format of the texture of an input or output, and the position of each element in it. See
@@ -25,11 +25,11 @@ use texpool_plan::{TexelFormat, TextureSpec};
 /// assert_eq!(layout.position(&[0, 3, 5, 2]), Some((133, 1, 2)));
 /// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TextureLayout {
     /// `Rgba32Float`, or `Rgba16Float` if the model runs on 16-bit floats. If every run uploads weights of fewer bits,
-    /// `Rgba32Uint`, which contains the bits of 32-bit floats.
+    /// `Rgba32Uint`, which contains the bits of 32-bit floats. `Rgba8Uint` for texels of bytes.
     pub format: wgpu::TextureFormat,
     /// Texels per row of the texture: a power of two, 256 unless the texture would then be too high for the device.
     pub width: u32,
@@ -40,6 +40,9 @@ pub struct TextureLayout {
     pub shape: [u32; 4],
     /// Extents as the model states them.
     pub dims: Vec<usize>,
+    /// Representation of four values. An 8-bit input or output is a texture of its integers if texels are bytes: the
+    /// integers themselves if unsigned, 128 more if signed.
+    pub storage: TexelStorage,
     /// Maps the model's element order to the order in `shape`.
     pub(super) permutation: LayoutPermutation,
 }
@@ -51,13 +54,14 @@ impl TextureLayout {
     /// `tensor` must come from the executed graph (`CompiledModel::graph`), because rewriting a model may change the
     /// extents in the texture. If an input or output is too large for the device, the height exceeds `max_extent`.
     pub fn new(tensor: &Tensor, format: TexelFormat, max_extent: u32) -> Self {
-        let TextureSpec { width, height, format } = io_texture(tensor.shape, format, max_extent);
+        let TextureSpec { width, height, format } = io_texture(tensor, format, max_extent);
         Self {
             format: texture_format(format),
             width,
             height,
             shape: tensor.shape.dims().map(|extent| u32::try_from(extent).unwrap_or(u32::MAX)),
             dims: tensor.dims.clone(),
+            storage: tensor.storage,
             permutation: tensor.host_permutation.clone(),
         }
     }
@@ -111,7 +115,7 @@ impl TextureLayout {
         }
         let (shape, spec) = self.filled_by(self.dims.iter().product())?;
         let place = self.permutation.place(index.iter().zip(&self.dims).fold(0, |at, (i, extent)| at * extent + i));
-        let lane = lane(shape, place / shape.c, place % shape.c);
+        let lane = lane(shape, self.storage, place / shape.c, place % shape.c);
         let texel = (lane / 4) as u32;
         Some((texel % spec.width, texel / spec.width, (lane % 4) as u32))
     }
@@ -158,7 +162,7 @@ impl TextureLayout {
     pub fn pack(&self, values: &[f32]) -> Option<Vec<u8>> {
         let (shape, spec) = self.filled_by(values.len())?;
         let mut bytes = vec![0; usize::try_from(spec.bytes()).ok()?];
-        pack(&self.permutation.from_file(values), shape, spec.format, &mut bytes);
+        pack(&self.permutation.from_file(values), shape, spec.format, self.storage, &mut bytes);
         Some(bytes)
     }
 
@@ -182,7 +186,7 @@ impl TextureLayout {
             return None;
         }
         let mut values = vec![0.0; shape.len()];
-        unpack(bytes, shape, spec.format, &mut values);
+        unpack(bytes, shape, spec.format, self.storage, &mut values);
         Some(self.permutation.to_file(&values).into_owned())
     }
 
@@ -190,7 +194,8 @@ impl TextureLayout {
     /// the texture. The fields are public, so a caller may have set contradictory values.
     fn filled_by(&self, values: usize) -> Option<(Shape, TextureSpec)> {
         let (shape, spec) = (self.tensor_shape(), self.spec());
-        let whole = shape.checked_len() == Some(values) && shape.texels() as u64 <= spec.texels();
+        let whole =
+            shape.checked_len() == Some(values) && (shape.texels() * self.storage.texels()) as u64 <= spec.texels();
         whole.then_some((shape, spec))
     }
 
@@ -202,6 +207,7 @@ impl TextureLayout {
         let format = match self.format {
             wgpu::TextureFormat::Rgba16Float => TexelFormat::Rgba16Float,
             wgpu::TextureFormat::Rgba32Uint => TexelFormat::Rgba32Uint,
+            wgpu::TextureFormat::Rgba8Uint => TexelFormat::Rgba8Uint,
             _ => TexelFormat::Rgba32Float,
         };
         TextureSpec { width: self.width, height: self.height, format }

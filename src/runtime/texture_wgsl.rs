@@ -39,6 +39,7 @@ impl TextureLayout {
     /// ```
     pub fn wgsl(&self, prefix: &str) -> String {
         let ([b, h, w, c], width) = (self.shape, self.width);
+        let planes = c.div_ceil(4) * self.storage.texels() as u32;
         let (slices, elements) = (c.div_ceil(4), self.dims.iter().product::<usize>());
         format!(
             "const {prefix}_EXTENTS = vec4<u32>({b}u, {h}u, {w}u, {c}u);
@@ -47,7 +48,7 @@ const {prefix}_ELEMENTS = {elements}u;
 const {prefix}_WIDTH = {width}u;
 
 fn {prefix}_texel(b: u32, y: u32, x: u32, slice: u32) -> vec2<u32> {{
-    let texel = ((b * {h}u + y) * {slices}u + slice) * {w}u + x;
+    let texel = ((b * {h}u + y) * {planes}u + slice) * {w}u + x;
     return vec2<u32>(texel % {width}u, texel / {width}u);
 }}
 

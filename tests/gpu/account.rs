@@ -61,7 +61,7 @@ fn each_byte_of_the_device_is_in_one_part() {
         ("face_landmark.tflite", Objective::Fastest),
     ] {
         let graph = texpool_model::import::open(models::model(file)).unwrap();
-        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba8Uint] {
             is_complete(&open(), file, &graph, objective, format);
         }
     }

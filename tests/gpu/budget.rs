@@ -88,6 +88,8 @@ fn computed_bytes_equal_the_drivers_count() {
             (streamed, StreamedIo::BOTH, TexelFormat::Rgba32Float),
             (streamed, StreamedIo::NONE, TexelFormat::Rgba16Float),
             (some, StreamedIo::BOTH, TexelFormat::Rgba32Float),
+            (WeightStorage::Resident, StreamedIo::NONE, TexelFormat::Rgba8Uint),
+            (streamed, StreamedIo::BOTH, TexelFormat::Rgba8Uint),
         ] {
             for weight_format in [WeightFormat::F32, WeightFormat::Int8] {
                 let gpu = open();
@@ -143,7 +145,7 @@ fn sessions_that_stream_refuse_what_they_cannot() {
     let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     assert!(matches!(session.encode(&mut encoder), Err(GpuError::Streamed)));
     let usage = wgpu::TextureUsages::STORAGE_BINDING;
-    let spec = texpool_compile::io_texture(graph.shape(graph.inputs[0]), options.format, 8192);
+    let spec = texpool_compile::io_texture(&graph.tensors[graph.inputs[0]], options.format, 8192);
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: None,
         size: wgpu::Extent3d { width: spec.width, height: spec.height, depth_or_array_layers: 1 },

@@ -143,7 +143,7 @@ fn values_beyond_16_bits_are_counted_where_they_are_stored() {
     let warnings = session.warnings().unwrap();
     assert_eq!(places(&warnings), [(Clamp::Saturated, "square", beyond)]);
     let text = format!(
-        "{beyond} values are beyond the range of 16 bits and were stored as 65504 or -65504, first in node 0 (MUL, `square`)"
+        "{beyond} values are beyond the range of the precision and were stored as the nearest in it, first in node 0 (MUL, `square`)"
     );
     assert_eq!(warnings.to_string(), text);
     session.run(&[&numbers(6 * 48)]).unwrap();

@@ -20,7 +20,7 @@ fn network() -> Graph {
 /// A texture that fits the first input, unless `change` alters it.
 fn texture(gpu: &Gpu, change: impl FnOnce(&mut wgpu::TextureDescriptor<'_>)) -> wgpu::Texture {
     let graph = network();
-    let spec = io_texture(graph.shape(graph.inputs[0]), TexelFormat::Rgba32Float, 8192);
+    let spec = io_texture(&graph.tensors[graph.inputs[0]], TexelFormat::Rgba32Float, 8192);
     let mut descriptor = wgpu::TextureDescriptor {
         label: None,
         size: wgpu::Extent3d { width: spec.width, height: spec.height, depth_or_array_layers: 1 },

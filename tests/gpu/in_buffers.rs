@@ -55,13 +55,15 @@ fn buffers_have_the_bits_of_textures() {
 
 /// Drivers round stores of 16 bits in their own ways, so the values are whole numbers.
 #[test]
-fn buffers_have_the_bits_of_textures_of_16_bits() {
+fn buffers_have_the_bits_of_textures_of_16_and_8_bits() {
     let mut b = GraphBuilder::new("whole numbers");
     let x = b.input("x", &[1, 5, 7, 9]).unwrap();
     let kept = b.unary("kept", Unary::Relu, x).unwrap();
     let sum = b.binary("sum", Binary::Add, kept, x, Act::None).unwrap();
     let y = b.unary("y", Unary::Square, sum).unwrap();
     let graph = b.finish(&[y]).unwrap();
-    let halves = CompileOptions { format: TexelFormat::Rgba16Float, ..CompileOptions::default() };
-    check(&open(), &graph, halves, |i| (i % 11) as f32 - 4.0);
+    for format in [TexelFormat::Rgba16Float, TexelFormat::Rgba8Uint] {
+        let options = CompileOptions { format, ..CompileOptions::default() };
+        check(&open(), &graph, options, |i| (i % 11) as f32 - 4.0);
+    }
 }

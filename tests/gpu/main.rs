@@ -6,6 +6,7 @@
 mod account;
 mod allocations;
 mod budget;
+mod bytes;
 mod clamped;
 mod compare;
 mod core_only;

@@ -228,7 +228,7 @@ fn a_session_runs_on_after_an_interrupt() {
 fn a_run_that_is_refused_is_refused_again() {
     let gpu = open();
     let (graph, limit) = (slow(), gpu.device.limits().max_texture_dimension_2d);
-    let spec = io_texture(graph.shape(graph.outputs[1]), TexelFormat::Rgba32Float, limit);
+    let spec = io_texture(&graph.tensors[graph.outputs[1]], TexelFormat::Rgba32Float, limit);
     let mut textures = TextureSet::new(&gpu);
     let index = textures.create("out", spec, Role::Shared).unwrap();
     let texture = textures.texture(index).clone();

@@ -88,7 +88,9 @@ fn a_network_equals_its_reference_under_every_strategy() {
         pipelines: pipelines.clone(),
         ..options(format, planner, rules, poison)
     };
-    for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
+    for (format, tolerance) in
+        [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3), (TexelFormat::Rgba8Uint, 1e-5)]
+    {
         for rules in [Rules::none(), Rules::all()] {
             let base = run(&gpu, &graph, &options(format, Planner::Strategy(Strategy::Naive), rules, false));
             for (&tensor, actual) in graph.outputs.iter().zip(&base) {
@@ -120,11 +122,14 @@ fn textures_of_the_callers_are_read_and_written_in_place() {
     let shape = graph.shape(graph.inputs[0]);
     let limit = gpu.device.limits().max_texture_dimension_2d;
     let mut textures = TextureSet::new(&gpu);
-    let input = textures.create("in", io_texture(shape, TexelFormat::Rgba32Float, limit), Role::Shared).unwrap();
+    let input = textures
+        .create("in", io_texture(&graph.tensors[graph.inputs[0]], TexelFormat::Rgba32Float, limit), Role::Shared)
+        .unwrap();
     let texels: Vec<[f32; 4]> = noise(99, shape.len()).chunks(3).map(|c| [c[0], c[1], c[2], 0.0]).collect();
     textures.write_rows(input, 0, &texels).unwrap();
     let out_shape = graph.shape(graph.outputs[1]);
-    let output = textures.create("out", io_texture(out_shape, TexelFormat::Rgba32Float, limit), Role::Shared).unwrap();
+    let spec = io_texture(&graph.tensors[graph.outputs[1]], TexelFormat::Rgba32Float, limit);
+    let output = textures.create("out", spec, Role::Shared).unwrap();
     let mut session = Executor::new(&gpu, &graph, &options).unwrap();
     session.bind_texture(TensorRole::Input, 0, textures.texture(input)).unwrap();
     session.bind_texture(TensorRole::Output, 1, textures.texture(output)).unwrap();

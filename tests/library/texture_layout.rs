@@ -31,6 +31,7 @@ fn documented(layout: &TextureLayout, place: usize) -> (u32, u32, u32) {
 fn lanes(format: TexelFormat, bytes: &[u8]) -> Vec<f32> {
     match format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => bytemuck::pod_collect_to_vec(bytes),
+        TexelFormat::Rgba8Uint => bytes.iter().copied().map(f32::from).collect(),
         TexelFormat::Rgba16Float => {
             bytes.chunks_exact(2).map(|lane| half::f16::from_ne_bytes([lane[0], lane[1]]).to_f32()).collect()
         }

@@ -18,6 +18,7 @@ mod saved;
 pub mod schedule;
 mod search;
 mod streaming;
+mod texel_storage;
 mod weight_format;
 
 pub use ceiling::{DeviceCeiling, MemorySpeed};

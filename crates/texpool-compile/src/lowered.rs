@@ -14,6 +14,7 @@ use crate::{
         tiling::{RowDependencies, Stripe, select_in_place},
     },
     streaming::streaming,
+    texel_storage,
 };
 use texpool_model::rewrite::{self, Report, Rewritten, Rules};
 use texpool_ops::graph::{self, Blocks, Graph, IdVec, NodeId, NodeSet, share_constants};
@@ -317,6 +318,7 @@ pub(super) fn rewritten(
     precision::check_indices(&rewritten.graph, format)?;
     precision::limit_inputs(graph, &mut rewritten.graph, format)?;
     share_constants(&mut rewritten.graph);
+    texel_storage::choose(&mut rewritten, format);
     rewritten.graph.blocks = blocks;
     Ok(rewritten)
 }

@@ -21,7 +21,7 @@ pub(super) fn check_indices(graph: &Graph, format: TexelFormat) -> Result<(), Co
         let (node, op, tensor) = (node.op_index, node.op.name(), graph.tensors[tensor].name.clone());
         return Err(match format {
             TexelFormat::Rgba16Float => CompileError::Indices { node, op, tensor, places },
-            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint => {
                 CompileError::ManyIndices { node, op, tensor, places }
             }
         });
@@ -81,7 +81,7 @@ fn check_constants(graph: &Graph, format: TexelFormat) -> Result<(), CompileErro
 fn first_lost(constant: &Constant, tensor: &Tensor, format: TexelFormat) -> Option<i64> {
     let is_exact = |value: i64| {
         let float = match format {
-            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => value as f32,
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint => value as f32,
             TexelFormat::Rgba16Float => half::f16::from_f32(value as f32).to_f32(),
         };
         // Compares in 128 bits, because the float nearest to `i64::MAX` is out of range of `i64`.

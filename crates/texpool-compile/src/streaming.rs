@@ -17,7 +17,7 @@ pub(super) fn streaming(graph: &Graph, options: &CompileOptions) -> Streaming {
         WeightStorage::Streamed { resident_below, tile_bytes } => {
             let packings = packings(graph, weight_format, format, |_| true);
             let is_streamed = |_, texels| texels * texel_bytes >= resident_below;
-            Streaming::new(graph, &packings, tile_bytes / texel_bytes, is_streamed)
+            Streaming::new(graph, &packings, format.texels_of_words(), tile_bytes / texel_bytes, is_streamed)
         }
     };
     weights.with_inputs(stream_io.inputs).with_outputs(stream_io.outputs)

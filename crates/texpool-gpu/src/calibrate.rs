@@ -46,8 +46,8 @@ pub struct Stopwatch<'a> {
 }
 
 /// Measures the costs of a device for texels of `format` and kernels that compute `blocks`, in the time of the given
-/// clock. `progress` gets the number
-/// of finished parts and the total, and returns whether to continue.
+/// clock. A pool of bytes gets the figures of 32-bit floats. `progress` gets the number of finished parts and the total, and
+/// returns whether to continue.
 ///
 /// # Errors
 /// Errors of the device; [`GpuError::Cancelled`] if `progress` stops, because a partial profile is useless.
@@ -66,7 +66,7 @@ pub fn calibrate(
         rates: [].into(),
         ..DeviceProfile::default()
     };
-    let mut calibrator = Calibrator { gpu, format, blocks, stopwatch, device_profile };
+    let mut calibrator = Calibrator { gpu, format: format.of_floats(), blocks, stopwatch, device_profile };
     let parts = PROBES.len() + 1;
     let mut at = |done: usize| match progress(done, parts) {
         ControlFlow::Continue(()) => Ok(()),

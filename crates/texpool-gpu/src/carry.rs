@@ -11,7 +11,7 @@ use super::{
 };
 use std::sync::Arc;
 use texpool_compile::piece_bytes;
-use texpool_ops::graph::Variable;
+use texpool_ops::graph::{TexelStorage, Variable};
 
 /// An output whose values become those of an input at the next run.
 #[derive(Debug)]
@@ -52,9 +52,12 @@ pub(super) struct Start {
 
 impl Carry {
     pub(super) fn new((output, from): (usize, &Port), (input, to): (usize, &Port), initial: Option<Vec<f32>>) -> Self {
-        let path = if from.is_streamed() || to.is_streamed() {
+        // Only texels in the format of the pool are rearranged on the device.
+        let is_rearranged = from.layout() != to.layout();
+        let is_in_values = from.layout().storage == TexelStorage::Values;
+        let path = if from.is_streamed() || to.is_streamed() || is_rearranged && !is_in_values {
             Path::Host(initial.clone().unwrap_or_else(|| vec![0.0; to.layout().shape.len()]))
-        } else if from.layout() == to.layout() {
+        } else if !is_rearranged {
             Path::Copy
         } else {
             Path::Rearrange(Box::new(Rearrangement::new(from.layout().clone(), to.layout().clone())))

@@ -49,7 +49,7 @@ impl StepDifference {
 /// and 16-bit textures round every value to 11 bits. Both thresholds were chosen by judgement.
 pub const fn tolerance(format: TexelFormat) -> f32 {
     match format {
-        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => 1e-4,
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint => 1e-4,
         TexelFormat::Rgba16Float => 3e-2,
     }
 }

@@ -11,10 +11,10 @@ use texpool_compile::{
     schedule::{Contents, Step, StepKind, StorageId},
 };
 use texpool_ops::{
-    graph::{IdVec, NodeId, Shape, TensorId},
+    graph::{IdVec, NodeId, Shape, TensorId, TexelStorage},
     kernels::{self, Dispatch, Operand, WeightPlace},
 };
-use texpool_plan::{RowTable, TextureSpec};
+use texpool_plan::{RowTable, TexelFormat, TextureSpec};
 
 /// A compiled model with the textures that hold its tensors.
 pub(super) struct PlacedModel<'a> {
@@ -51,8 +51,9 @@ impl PlacedModel<'_> {
             let (texture, texels) = (self.texture_of_storage[storage], held.row_texels);
             let spec = self.textures.spec(texture);
             let shape = Shape::new(1, 1, texels as usize, 4);
-            let rows = self.rows(storage);
-            return Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch: texels });
+            let (rows, storage) = (self.rows(storage), texel_bytes(spec));
+            let (shift, held) = (spec.shift(), spec.texels());
+            return Some(Operand { shape, texture, shift, texels: held, rows, pitch: texels, storage });
         };
         self.operand(tensor)
     }
@@ -164,5 +165,14 @@ pub(super) struct Commands {
 fn whole(texture: usize, spec: TextureSpec) -> Operand {
     let shape = Shape::new(1, spec.height as usize, spec.width as usize, 4);
     let rows = RowTable::Whole { base: 0, rows: spec.height, row_texels: spec.width };
-    Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch: spec.width }
+    let storage = texel_bytes(spec);
+    Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch: spec.width, storage }
+}
+
+/// Returns the representation of a texture's texels whatever tensors they hold: bytes as their numbers.
+const fn texel_bytes(spec: TextureSpec) -> TexelStorage {
+    match spec.format {
+        TexelFormat::Rgba8Uint => TexelStorage::Bytes { scale: 1.0, least: 0 },
+        TexelFormat::Rgba32Float | TexelFormat::Rgba16Float | TexelFormat::Rgba32Uint => TexelStorage::Values,
+    }
 }

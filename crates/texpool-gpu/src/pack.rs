@@ -3,7 +3,7 @@
 
 use half::f16;
 
-use texpool_ops::graph::{Shape, exceeds_half};
+use texpool_ops::graph::{Shape, TexelStorage, exceeds_half};
 use texpool_plan::TexelFormat;
 
 /// Type in which a lane of a texel stores a value.
@@ -45,22 +45,43 @@ pub(super) fn half(value: f32) -> f16 {
     if exceeds_half(value) { f16::MAX.copysign(near) } else { near }
 }
 
-/// Counts finite values beyond the range of the format; they are stored as its largest number.
-pub(super) fn saturated(values: &[f32], format: TexelFormat) -> u64 {
-    match format {
-        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => 0,
-        TexelFormat::Rgba16Float => values.iter().filter(|value| exceeds_half(**value)).count() as u64,
-    }
+/// Counts finite values beyond the range of the texels; the nearest number in the range is stored.
+pub(super) fn saturated(values: &[f32], format: TexelFormat, storage: TexelStorage) -> u64 {
+    let is_beyond: &dyn Fn(f32) -> bool = match (format, storage) {
+        (TexelFormat::Rgba16Float, _) => &exceeds_half,
+        (TexelFormat::Rgba8Uint, TexelStorage::Bytes { scale, .. }) => {
+            let [least, most] = [u8::MIN, u8::MAX].map(|byte| storage.value(byte));
+            let half = scale / 2.0;
+            &move |value: f32| value.is_finite() && (value < least - half || value > most + half)
+        }
+        _ => return 0,
+    };
+    values.iter().filter(|&&value| is_beyond(value)).count() as u64
 }
 
-/// Writes dense values as texels into `bytes`. Lanes without a channel are not written and must already be zero.
+/// Writes dense values as texels into `bytes`. Lanes without a channel must already be zero; only texels of bytes that
+/// number values have another zero, which is written.
 ///
 /// # Panics
 /// If `values` or `bytes` is shorter than `shape` says.
-pub fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mut [u8]) {
-    match format {
-        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => pack_as::<f32>(values, shape, bytes),
-        TexelFormat::Rgba16Float => pack_as::<f16>(values, shape, bytes),
+pub fn pack(values: &[f32], shape: Shape, format: TexelFormat, storage: TexelStorage, bytes: &mut [u8]) {
+    match (format, storage) {
+        (TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint, _) => pack_as::<f32>(values, shape, bytes),
+        (TexelFormat::Rgba16Float, _) => pack_as::<f16>(values, shape, bytes),
+        (TexelFormat::Rgba8Uint, TexelStorage::Planes) => {
+            for (element, value) in values[..shape.len()].iter().enumerate() {
+                let (first, plane) = planes_of(shape, element);
+                let parts = value.to_le_bytes().into_iter().enumerate();
+                parts.for_each(|(part, byte)| bytes[first + part * plane] = byte);
+            }
+        }
+        (TexelFormat::Rgba8Uint, TexelStorage::Values | TexelStorage::Bytes { .. }) => {
+            let zero = storage.byte(0.0);
+            bytes[..shape.texels() * 4].fill(zero);
+            for (element, &value) in values[..shape.len()].iter().enumerate() {
+                bytes[lane(shape, storage, element / shape.c, element % shape.c)] = storage.byte(value);
+            }
+        }
     }
 }
 
@@ -68,18 +89,34 @@ pub fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mut [u8])
 ///
 /// # Panics
 /// If `values` or `bytes` is shorter than `shape` says.
-pub fn unpack(bytes: &[u8], shape: Shape, format: TexelFormat, values: &mut [f32]) {
-    match format {
-        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => unpack_as::<f32>(bytes, shape, values),
-        TexelFormat::Rgba16Float => unpack_as::<f16>(bytes, shape, values),
+pub fn unpack(bytes: &[u8], shape: Shape, format: TexelFormat, storage: TexelStorage, values: &mut [f32]) {
+    match (format, storage) {
+        (TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint, _) => unpack_as::<f32>(bytes, shape, values),
+        (TexelFormat::Rgba16Float, _) => unpack_as::<f16>(bytes, shape, values),
+        (TexelFormat::Rgba8Uint, TexelStorage::Planes) => {
+            for (element, value) in values[..shape.len()].iter_mut().enumerate() {
+                let (first, plane) = planes_of(shape, element);
+                *value = f32::from_le_bytes([0, 1, 2, 3].map(|part| bytes[first + part * plane]));
+            }
+        }
+        (TexelFormat::Rgba8Uint, TexelStorage::Values | TexelStorage::Bytes { .. }) => {
+            for (element, value) in values[..shape.len()].iter_mut().enumerate() {
+                *value = storage.value(bytes[lane(shape, storage, element / shape.c, element % shape.c)]);
+            }
+        }
     }
+}
+
+/// Returns the position of the lowest byte of an element of floats in texels of bytes, and the distance to its next byte.
+fn planes_of(shape: Shape, element: usize) -> (usize, usize) {
+    (lane(shape, TexelStorage::Planes, element / shape.c, element % shape.c), shape.row_texels() * 4)
 }
 
 fn pack_as<T: Lane>(values: &[f32], shape: Shape, bytes: &mut [u8]) {
     // `graph::check` rejects extents of zero, so the chunk size is not zero, which would panic.
     for (pixel, channels) in values[..shape.len()].chunks_exact(shape.c).enumerate() {
         for (c, &value) in channels.iter().enumerate() {
-            let at = lane(shape, pixel, c) * T::BYTES;
+            let at = lane(shape, TexelStorage::Values, pixel, c) * T::BYTES;
             T::narrow(value).put(&mut bytes[at..at + T::BYTES]);
         }
     }
@@ -88,14 +125,15 @@ fn pack_as<T: Lane>(values: &[f32], shape: Shape, bytes: &mut [u8]) {
 fn unpack_as<T: Lane>(bytes: &[u8], shape: Shape, values: &mut [f32]) {
     for (pixel, channels) in values[..shape.len()].chunks_exact_mut(shape.c).enumerate() {
         for (c, value) in channels.iter_mut().enumerate() {
-            let at = lane(shape, pixel, c) * T::BYTES;
+            let at = lane(shape, TexelStorage::Values, pixel, c) * T::BYTES;
             *value = T::take(&bytes[at..at + T::BYTES]).widen();
         }
     }
 }
 
-/// Returns the index of the lane that holds channel `c` of pixel number `pixel`, counted row by row.
-pub fn lane(shape: Shape, pixel: usize, c: usize) -> usize {
+/// Returns the index of the lane that holds channel `c` of pixel number `pixel`, counted row by row; of a float in planes,
+/// the lane of its lowest byte.
+pub fn lane(shape: Shape, storage: TexelStorage, pixel: usize, c: usize) -> usize {
     let (row, x) = (pixel / shape.w, pixel % shape.w);
-    (row * shape.row_texels() + c / 4 * shape.w + x) * 4 + c % 4
+    (row * shape.row_texels() * storage.texels() + c / 4 * shape.w + x) * 4 + c % 4
 }

@@ -237,7 +237,10 @@ mod tests {
     use super::Layout;
     use crate::DispatchBinding;
     use texpool_ops::{
-        graph::{Act, Conv2d, CumSum, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, Shape, TensorId, Unary},
+        graph::{
+            Act, Conv2d, CumSum, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TexelStorage,
+            Unary,
+        },
         kernels::{Dispatch, Operand, StepContext, WeightPlace},
         ops,
     };
@@ -275,7 +278,8 @@ mod tests {
                 row_texels,
             },
         };
-        Operand { shape, texture, shift: 8, texels: 1 << 20, rows, pitch: shape.w as u32 }
+        let storage = TexelStorage::Values;
+        Operand { shape, texture, shift: 8, texels: 1 << 20, rows, pitch: shape.w as u32, storage }
     }
 
     /// Returns the dispatches of all steps, each split into stripes of `stripe` rows.

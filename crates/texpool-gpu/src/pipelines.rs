@@ -18,31 +18,42 @@ use texpool_ops::kernels::{Constants, Shader};
 use texpool_plan::TexelFormat;
 
 /// Returns the complete WGSL of a pipeline: declarations of the parameters and of the textures, the storage format of
-/// values, and then all sources in [`Shader::source`], concatenated.
+/// values, and then all sources in [`Shader::source`], concatenated. Weights are outside the pool.
 pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding, own: DispatchBinding) -> String {
-    source_in(MemoryKind::Textures, shader, format, table, own)
+    source_in(MemoryKind::Textures, shader, (format, weight_texels(shader, format, false)), table, own)
 }
 
-/// Returns the complete WGSL of a pipeline for tensors in a kind of memory.
+/// Returns the format of a shader's weights; in texels of bytes, only a pool of bytes holds any.
+const fn weight_texels(shader: Shader, format: TexelFormat, byte_weights: bool) -> TexelFormat {
+    match (byte_weights, shader.weights().is_words()) {
+        (true, _) => TexelFormat::Rgba8Uint,
+        (false, true) => TexelFormat::Rgba32Uint,
+        (false, false) => format.of_floats(),
+    }
+}
+
+/// Returns the complete WGSL of a pipeline for tensors in a kind of memory, with the formats of tensors and weights.
 fn source_in(
     memory: MemoryKind,
     shader: Shader,
-    format: TexelFormat,
+    (format, weights): (TexelFormat, TexelFormat),
     table: ParamBinding,
     own: DispatchBinding,
 ) -> String {
     let conversions = match format {
-        TexelFormat::Rgba32Float => texpool_shaders::shared::FORMAT_F32,
-        TexelFormat::Rgba16Float => texpool_shaders::shared::FORMAT_F16,
-        TexelFormat::Rgba32Uint => texpool_shaders::shared::FORMAT_WORDS,
+        TexelFormat::Rgba32Float => [texpool_shaders::shared::FORMAT_F32, texpool_shaders::shared::VALUE_TEXELS],
+        TexelFormat::Rgba16Float => [texpool_shaders::shared::FORMAT_F16, texpool_shaders::shared::VALUE_TEXELS],
+        TexelFormat::Rgba32Uint => [texpool_shaders::shared::FORMAT_WORDS, texpool_shaders::shared::VALUE_TEXELS],
+        TexelFormat::Rgba8Uint => [texpool_shaders::shared::FORMAT_BYTES, ""],
     };
-    let weights = if shader.weights().is_words() { TexelFormat::Rgba32Uint } else { format };
-    let bindings = param_binding::declarations(table, own) + &memory.declarations(format, weights);
-    [&bindings, conversions, &shader.source()].concat()
+    let words = shader.weights().is_words();
+    let bindings = param_binding::declarations(table, own) + &memory.declarations(format, weights, words);
+    [&bindings, conversions[0], conversions[1], &shader.source()].concat()
 }
 
-/// Key of a pipeline within a device and format. Constants are sorted by name, with their values as bits.
-type Key = (Shader, ParamBinding, Vec<(&'static str, u64)>);
+/// Key of a pipeline within a device and format: the shader, whether it reads [weights from
+/// bytes](texpool_ops::kernels::Dispatch::byte_weights), and its constants, sorted by name, with their values as bits.
+type Key = (Shader, bool, ParamBinding, Vec<(&'static str, u64)>);
 /// Key with the device ([`Gpu::number`]) and the format.
 type DeviceKey = (u64, TexelFormat, Key);
 
@@ -96,6 +107,8 @@ pub struct PipelineRecipe {
     pub table: ParamBinding,
     /// Binding of its dispatches' individual parameters.
     pub own: DispatchBinding,
+    /// True if its weights are in texels of bytes.
+    pub byte_weights: bool,
     /// Values of its `override` constants.
     pub constants: Constants,
 }
@@ -103,7 +116,8 @@ pub struct PipelineRecipe {
 impl PipelineRecipe {
     /// Returns the complete WGSL.
     pub fn source(&self) -> String {
-        source(self.shader, self.format, self.table, self.own)
+        let formats = (self.format, weight_texels(self.shader, self.format, self.byte_weights));
+        source_in(MemoryKind::Textures, self.shader, formats, self.table, self.own)
     }
 }
 
@@ -131,9 +145,10 @@ pub struct Pipelines {
     memory: MemoryKind,
     format: TexelFormat,
     own: DispatchBinding,
-    /// Layouts for weights as texels, then as words; in each pair, first without counters, then with.
-    uniform: [[Layouts; 2]; 2],
-    storage: [[Layouts; 2]; 2],
+    /// Layouts for weights as texels, as words, and as texels of the pool; in each pair, first without counters, then
+    /// with.
+    uniform: [[Layouts; 2]; 3],
+    storage: [[Layouts; 2]; 3],
     made: BTreeMap<Key, wgpu::ComputePipeline>,
     cache: SharedPipelines,
 }
@@ -165,7 +180,8 @@ impl Pipelines {
         let own = DispatchBinding::of(&gpu.device);
         let [uniform, storage] = gpu.scoped("creating bind group layouts", || {
             let storage = wgpu::BufferBindingType::Storage { read_only: true };
-            let tensors = [format, TexelFormat::Rgba32Uint].map(|weights| memory.layout(format, weights));
+            let weights = [format.of_floats(), TexelFormat::Rgba32Uint, format];
+            let tensors = weights.map(|weights| memory.layout(format, weights));
             [wgpu::BufferBindingType::Uniform, storage].map(|block| {
                 tensors.map(|tensors| [false, true].map(|counted| layouts(gpu, tensors, block, own, counted)))
             })
@@ -175,8 +191,9 @@ impl Pipelines {
 
     /// Returns descriptions of all pipelines in use.
     pub fn recipes(&self) -> Vec<PipelineRecipe> {
-        let recipe = |(shader, table, constants): &Key| PipelineRecipe {
+        let recipe = |(shader, byte_weights, table, constants): &Key| PipelineRecipe {
             shader: *shader,
+            byte_weights: *byte_weights,
             format: self.format,
             table: *table,
             own: self.own,
@@ -185,16 +202,20 @@ impl Pipelines {
         self.made.keys().map(recipe).collect()
     }
 
-    pub(super) fn layout(&self, shader: Shader, table: ParamBinding) -> &wgpu::BindGroupLayout {
-        &self.layouts(shader, table).group
+    pub(super) fn layout(&self, kernel: (Shader, bool), table: ParamBinding) -> &wgpu::BindGroupLayout {
+        &self.layouts(kernel, table).group
     }
 
-    fn layouts(&self, shader: Shader, table: ParamBinding) -> &Layouts {
-        let [texels, words] = match table {
+    fn layouts(&self, (shader, byte_weights): (Shader, bool), table: ParamBinding) -> &Layouts {
+        let [texels, words, bytes] = match table {
             ParamBinding::Uniform(_) => &self.uniform,
             ParamBinding::Storage => &self.storage,
         };
-        let [plain, counted] = if shader.weights().is_words() { words } else { texels };
+        let [plain, counted] = match (byte_weights, shader.weights().is_words()) {
+            (true, _) => bytes,
+            (false, true) => words,
+            (false, false) => texels,
+        };
         if counts(self.format, shader) { counted } else { plain }
     }
 
@@ -206,14 +227,14 @@ impl Pipelines {
     /// Returns the pipeline of a shader with these constants; compiles it on first use.
     pub(super) fn get(
         &mut self,
-        shader: Shader,
+        (shader, byte_weights): (Shader, bool),
         constants: &Constants,
         table: ParamBinding,
     ) -> Result<wgpu::ComputePipeline, GpuError> {
         // Values as bits, because bits have a total order. Sorted, because the order of constants does not matter.
         let mut bits: Vec<_> = constants.iter().map(|&(name, value)| (name, value.to_bits())).collect();
         bits.sort_unstable();
-        let key = (shader, table, bits);
+        let key = (shader, byte_weights, table, bits);
         if let Some(pipeline) = self.made.get(&key) {
             return Ok(pipeline.clone());
         }
@@ -225,7 +246,8 @@ impl Pipelines {
         let _span = tracing::debug_span!("pipeline", kernel = shader.name()).entered();
         // The cache is not locked while compiling: two sessions may compile the same kernel, and either pipeline will
         // do.
-        let text = source_in(self.memory, shader, self.format, table, self.own);
+        let formats = (self.format, weight_texels(shader, self.format, byte_weights));
+        let text = source_in(self.memory, shader, formats, table, self.own);
         let (module, constants) = self.gpu.scoped(&format!("compiling shader {}", shader.name()), || {
             let (source, constants) = shader_source(&self.gpu, text, constants);
             (trusted_module(&self.gpu.device, shader, source), constants)
@@ -233,7 +255,7 @@ impl Pipelines {
         let pipeline = self.gpu.scoped(&format!("creating pipeline {} {constants:?}", shader.name()), || {
             self.gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(shader.name()),
-                layout: Some(&self.layouts(shader, table).pipeline),
+                layout: Some(&self.layouts((shader, byte_weights), table).pipeline),
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {

@@ -51,8 +51,9 @@ pub(super) struct Port {
 
 impl Port {
     pub(super) fn new(tensor: &Tensor, (role, index): (TensorRole, usize), format: TexelFormat, max: u32) -> Self {
-        let spec = io_texture(tensor.shape, format, max);
-        let layout = HostLayout { shape: tensor.shape, permutation: tensor.host_permutation.clone(), spec };
+        let &Tensor { shape, storage, .. } = tensor;
+        let spec = io_texture(tensor, format, max);
+        let layout = HostLayout { shape, permutation: tensor.host_permutation.clone(), storage, spec };
         Self {
             role,
             index,
@@ -93,7 +94,7 @@ impl Port {
     }
 
     fn count_saturated(&mut self, values: &[f32]) {
-        self.saturated = saturated(values, self.layout.spec.format);
+        self.saturated = saturated(values, self.layout.spec.format, self.layout.storage);
     }
 
     /// Returns how many values of the last write exceeded the range of the format.

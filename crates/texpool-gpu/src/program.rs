@@ -91,6 +91,19 @@ impl Bindings {
     }
 }
 
+/// Textures for bindings that a dispatch does not use.
+#[derive(Clone, Copy)]
+struct Spares {
+    tensor: usize,
+    weights: usize,
+}
+
+impl Spares {
+    fn new(textures: &mut TextureSet, format: TexelFormat) -> Result<Self, GpuError> {
+        Ok(Self { tensor: textures.spare(format)?, weights: textures.spare(format.of_floats())? })
+    }
+}
+
 impl Program {
     /// Compiles and binds the dispatches. Bindings that a dispatch does not use get a texture of one texel.
     ///
@@ -117,8 +130,8 @@ impl Program {
         dispatches: &[Dispatch],
         changing: &[usize],
     ) -> Result<Self, GpuError> {
-        let spare = textures.spare(format)?;
-        Self::bound(gpu, (textures, spare), TensorMemory::Textures(textures), pipelines, dispatches, changing)
+        let spares = Spares::new(textures, format)?;
+        Self::bound(gpu, (textures, spares), TensorMemory::Textures(textures), pipelines, dispatches, changing)
     }
 
     /// Version of `new` for a buffer in place of each texture of the set, which has the texture's texels in their order.
@@ -130,15 +143,15 @@ impl Program {
         format: TexelFormat,
         dispatches: &[Dispatch],
     ) -> Result<Self, GpuError> {
-        let spare = textures.spare(format)?;
-        Self::bound(gpu, (textures, spare), TensorMemory::Buffers(buffers), pipelines, dispatches, &[])
+        let spares = Spares::new(textures, format)?;
+        Self::bound(gpu, (textures, spares), TensorMemory::Buffers(buffers), pipelines, dispatches, &[])
     }
 
-    /// Compiles and binds dispatches that were built for `textures`, with their tensors in `memory`. `spare` is the index
-    /// for bindings that a dispatch does not use.
+    /// Compiles and binds dispatches that were built for `textures`, with their tensors in `memory`. `spares` are for
+    /// bindings that a dispatch does not use.
     fn bound(
         gpu: &Gpu,
-        (textures, spare): (&TextureSet, usize),
+        (textures, spares): (&TextureSet, Spares),
         memory: TensorMemory<'_>,
         pipelines: &mut Pipelines,
         dispatches: &[Dispatch],
@@ -161,14 +174,15 @@ impl Program {
             for reach in dispatch.reach.iter() {
                 textures.check_reach(reach)?;
             }
-            let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, block.binding)?;
-            let of = |texture: Option<usize>| texture.unwrap_or(spare);
-            let bound = [dispatch.output, of(dispatch.input), of(dispatch.weights), of(dispatch.second)];
+            let kernel = (dispatch.shader, dispatch.byte_weights && dispatch.weights.is_some());
+            let pipeline = pipelines.get(kernel, &dispatch.constants, block.binding)?;
+            let [input, second] = [dispatch.input, dispatch.second].map(|texture| texture.unwrap_or(spares.tensor));
+            let bound = [dispatch.output, input, dispatch.weights.unwrap_or(spares.weights), second];
             let counts = pipelines.counts(dispatch.shader);
             let group = match groups.get(&(block, bound, counts)) {
                 Some(&group) => group,
                 None => {
-                    let layout = pipelines.layout(dispatch.shader, block.binding).clone();
+                    let layout = pipelines.layout(kernel, block.binding).clone();
                     let (block, offsets) = (params.block(block)?, params.offsets());
                     let counters = made.counters.clone().filter(|_| counts);
                     made.add_group(

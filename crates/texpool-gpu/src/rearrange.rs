@@ -117,7 +117,7 @@ impl Rearrangement {
         for element in 0..to.shape.len() {
             let [source, written] = [from, to].map(|layout| {
                 let place = layout.permutation.place(element);
-                lane(layout.shape, place / layout.shape.c, place % layout.shape.c)
+                lane(layout.shape, layout.storage, place / layout.shape.c, place % layout.shape.c)
             });
             sources[written / 4][written % 4] = source as u32;
         }
@@ -128,7 +128,7 @@ impl Rearrangement {
 /// Returns the whole shader for texels of a format.
 fn source(format: TexelFormat) -> String {
     let name = wgsl_name(format);
-    let scalar = if format == TexelFormat::Rgba32Uint { "u32" } else { "f32" };
+    let scalar = if matches!(format, TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint) { "u32" } else { "f32" };
     format!(
         "alias Readable = texture_storage_2d<{name}, read>;\nalias Writable = texture_storage_2d<{name}, write>;\n\
          alias Lane = {scalar};\n{KERNEL}"

@@ -46,7 +46,8 @@ pub struct NotFiniteOutput {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clamp {
-    /// Finite values beyond 65504, the largest 16-bit float, were stored as 65504 or -65504.
+    /// Finite values beyond the range of texels were stored as the nearest value in it: beyond 65504, the largest 16-bit
+    /// float, or beyond the integers of an 8-bit input.
     Saturated,
     /// Indices outside the axis were replaced by the nearest index inside.
     IndexOutside,
@@ -112,7 +113,7 @@ impl RunWarnings {
             let plural = |one, many| if count == 1 { one } else { many };
             Some(match clamp {
                 Clamp::Saturated => format!(
-                    "{count} {} beyond the range of 16 bits and {} stored as 65504 or -65504, first in {first}",
+                    "{count} {} beyond the range of the precision and {} stored as the nearest in it, first in {first}",
                     plural("value is", "values are"),
                     plural("was", "were"),
                 ),
@@ -157,8 +158,8 @@ mod tests {
         assert_eq!((warnings.count(Clamp::Saturated), warnings.count(Clamp::IndexOutside)), (41, 1));
         assert_eq!(
             warnings.to_string(),
-            "output `y` has values that are not finite: 2 NaN; 41 values are beyond the range of 16 bits and were stored as \
-             65504 or -65504, first in input `x`; 1 index is outside the axis and was replaced by the nearest inside, first \
+            "output `y` has values that are not finite: 2 NaN; 41 values are beyond the range of the precision and were \
+             stored as the nearest in it, first in input `x`; 1 index is outside the axis and was replaced by the nearest inside, first \
              in node 5 (GATHER, `row`)"
         );
         assert!(RunWarnings::default().is_empty() && !warnings.is_empty());

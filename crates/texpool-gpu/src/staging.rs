@@ -12,7 +12,7 @@ use super::{
     textures::{extent, in_buffer},
     wait::{Mapping, Submitted, Wait},
 };
-use texpool_ops::graph::{LayoutPermutation, Shape};
+use texpool_ops::graph::{LayoutPermutation, Shape, TexelStorage};
 use texpool_plan::TextureSpec;
 
 /// Texture layout of an input or output, and the order of its values at the caller.
@@ -20,17 +20,18 @@ use texpool_plan::TextureSpec;
 pub(super) struct HostLayout {
     pub(super) shape: Shape,
     pub(super) permutation: LayoutPermutation,
+    pub(super) storage: TexelStorage,
     /// Its rows are a multiple of 256 bytes.
     pub(super) spec: TextureSpec,
 }
 
 impl HostLayout {
     pub(crate) fn pack(&self, values: &[f32], bytes: &mut [u8]) {
-        pack(&self.permutation.from_file(values), self.shape, self.spec.format, bytes);
+        pack(&self.permutation.from_file(values), self.shape, self.spec.format, self.storage, bytes);
     }
 
     pub(crate) fn unpack(&self, bytes: &[u8], values: &mut [f32]) {
-        unpack(bytes, self.shape, self.spec.format, values);
+        unpack(bytes, self.shape, self.spec.format, self.storage, values);
         if !self.permutation.is_file_order() {
             let filed = self.permutation.to_file(values).into_owned();
             values.copy_from_slice(&filed);

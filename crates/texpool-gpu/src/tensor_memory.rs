@@ -61,13 +61,23 @@ impl MemoryKind {
     }
 
     /// Returns the WGSL that declares the bindings and the functions that read and write texels by their linear index.
-    pub(super) fn declarations(self, format: TexelFormat, weights: TexelFormat) -> String {
-        let texel = if weights == TexelFormat::Rgba32Uint { "vec4<u32>" } else { "Texel" };
+    /// `words` tells whether weights are read as words.
+    pub(super) fn declarations(self, format: TexelFormat, weights: TexelFormat, words: bool) -> String {
+        let (weight, weight_texel) = match weights {
+            TexelFormat::Rgba8Uint => ("weight_bytes", "Texel"),
+            TexelFormat::Rgba32Uint => ("weight", "vec4<u32>"),
+            TexelFormat::Rgba32Float | TexelFormat::Rgba16Float => ("weight", "vec4<f32>"),
+        };
         let read = [
             ("input", INPUT, format, "Texel"),
             ("second", SECOND, format, "Texel"),
-            ("weight", WEIGHTS, weights, texel),
+            (weight, WEIGHTS, weights, weight_texel),
         ];
+        let weights_of_bytes = match (weights, words) {
+            (TexelFormat::Rgba8Uint, true) => format!("{WEIGHT_WORDS}{WORDS_OF_WEIGHTS}"),
+            (TexelFormat::Rgba8Uint, false) => format!("{WEIGHT_WORDS}{FLOATS_OF_WEIGHTS}"),
+            _ => String::new(),
+        };
         let loads = read.map(|(name, binding, format, texel)| {
             let (declared, loaded) = match self {
                 Self::Textures => (
@@ -78,6 +88,7 @@ impl MemoryKind {
                     format!("var<storage, read> {name}_memory: array<{}>", stored_type(format)),
                     match format {
                         TexelFormat::Rgba16Float => format!("from_halves({name}_memory[texel])"),
+                        TexelFormat::Rgba8Uint => format!("unpack4xU8({name}_memory[texel])"),
                         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => format!("{name}_memory[texel]"),
                     },
                 ),
@@ -96,6 +107,7 @@ impl MemoryKind {
                 format!("var<storage, read_write> output_memory: array<{}>", stored_type(format)),
                 match format {
                     TexelFormat::Rgba16Float => "output_memory[texel] = to_halves(value)",
+                    TexelFormat::Rgba8Uint => "output_memory[texel] = pack4xU8(value)",
                     TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => "output_memory[texel] = value",
                 },
             ),
@@ -105,12 +117,27 @@ impl MemoryKind {
             _ => "",
         };
         loads.concat()
+            + &weights_of_bytes
             + &format!(
                 "@group(0) @binding({OUTPUT}) {declared};\n\
                  fn write_texel(texel: u32, shift: u32, value: Texel) {{ {store}; }}\n{halves}"
             )
     }
 }
+
+/// Functions that read texels of weights from texels of bytes, four for each.
+const WEIGHT_WORDS: &str = "fn weight_word(texel: u32, shift: u32) -> u32 { \
+    let bytes = load_weight_bytes(texel, shift) << vec4(0u, 8u, 16u, 24u); \
+    return (bytes.x | bytes.y) | (bytes.z | bytes.w); }\n\
+    fn weight_words(texel: u32, shift: u32) -> vec4<u32> { \
+    let first = texel * 4u + (shift >> WEIGHT_SHIFT_BITS); \
+    let width = extractBits(shift, 0u, WEIGHT_SHIFT_BITS); \
+    return vec4(weight_word(first, width), weight_word(first + 1u, width), \
+    weight_word(first + 2u, width), weight_word(first + 3u, width)); }\n";
+const WORDS_OF_WEIGHTS: &str =
+    "fn load_weight(texel: u32, shift: u32) -> vec4<u32> { return weight_words(texel, shift); }\n";
+const FLOATS_OF_WEIGHTS: &str =
+    "fn load_weight(texel: u32, shift: u32) -> vec4<f32> { return bitcast<vec4<f32>>(weight_words(texel, shift)); }\n";
 
 /// Functions that convert between four values and the two words of their halves.
 pub(super) const HALVES: &str = "fn from_halves(words: vec2<u32>) -> vec4<f32> { \
@@ -124,6 +151,7 @@ pub(super) const fn wgsl_name(format: TexelFormat) -> &'static str {
         TexelFormat::Rgba32Float => "rgba32float",
         TexelFormat::Rgba16Float => "rgba16float",
         TexelFormat::Rgba32Uint => "rgba32uint",
+        TexelFormat::Rgba8Uint => "rgba8uint",
     }
 }
 
@@ -133,5 +161,6 @@ pub(super) const fn stored_type(format: TexelFormat) -> &'static str {
         TexelFormat::Rgba32Float => "vec4<f32>",
         TexelFormat::Rgba16Float => "vec2<u32>",
         TexelFormat::Rgba32Uint => "vec4<u32>",
+        TexelFormat::Rgba8Uint => "u32",
     }
 }

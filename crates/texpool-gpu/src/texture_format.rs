@@ -8,5 +8,6 @@ pub const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
         TexelFormat::Rgba32Float => wgpu::TextureFormat::Rgba32Float,
         TexelFormat::Rgba16Float => wgpu::TextureFormat::Rgba16Float,
         TexelFormat::Rgba32Uint => wgpu::TextureFormat::Rgba32Uint,
+        TexelFormat::Rgba8Uint => wgpu::TextureFormat::Rgba8Uint,
     }
 }

@@ -14,7 +14,10 @@ use super::{
 };
 use texpool_ops::{graph::Node, kernels::Reach};
 #[cfg(not(target_arch = "wasm32"))]
-use texpool_ops::{graph::Shape, kernels::Operand};
+use texpool_ops::{
+    graph::{Shape, TexelStorage},
+    kernels::Operand,
+};
 use texpool_plan::{TexelFormat, TextureSpec};
 
 /// Purpose of a texture, which determines its usages.
@@ -34,8 +37,8 @@ pub struct TextureSet {
     gpu: Gpu,
     allocations: Arc<Allocations>,
     slots: Vec<Slot>,
-    /// Index of a texture of one texel for bindings that are never read, once created.
-    spare: Option<usize>,
+    /// Indices of the textures of one texel for bindings that are never read, once created: one per format.
+    spares: Vec<usize>,
     /// Maximum number of loop iterations per invocation, if the driver limits them.
     loop_limit: Option<u64>,
 }
@@ -56,7 +59,13 @@ impl TextureSet {
 
     /// Creates an empty set whose textures get the labels of an owner.
     pub(super) fn labelled(gpu: &Gpu, allocations: Arc<Allocations>) -> Self {
-        Self { gpu: gpu.clone(), allocations, slots: Vec::new(), spare: None, loop_limit: loop_limit(&gpu.device) }
+        Self {
+            gpu: gpu.clone(),
+            allocations,
+            slots: Vec::new(),
+            spares: Vec::new(),
+            loop_limit: loop_limit(&gpu.device),
+        }
     }
 
     /// Creates a texture and returns its index.
@@ -68,19 +77,19 @@ impl TextureSet {
         Ok(self.push(spec, texture))
     }
 
-    /// Returns the index of the texture of one texel for unused bindings, creating it if needed.
+    /// Returns the index of the texture of one texel of a format for unused bindings, creating it if needed.
     pub(super) fn spare(&mut self, format: TexelFormat) -> Result<usize, GpuError> {
-        if let Some(spare) = self.spare {
+        if let Some(&spare) = self.spares.iter().find(|&&spare| self.spec(spare).format == format) {
             return Ok(spare);
         }
         let made = self.create("spare", TextureSpec { width: 1, height: 1, format }, Role::Pool)?;
-        self.spare = Some(made);
+        self.spares.push(made);
         Ok(made)
     }
 
-    /// Returns the size of that texture in bytes, or 0 before it exists.
+    /// Returns the size of those textures in bytes.
     pub(super) fn spare_bytes(&self) -> u64 {
-        self.spare.map_or(0, |spare| self.spec(spare).bytes())
+        self.spares.iter().map(|&spare| self.spec(spare).bytes()).sum()
     }
 
     /// Returns the labels and the allocation count of this set.
@@ -145,7 +154,7 @@ impl TextureSet {
 
     /// Replaces a texture by the texture of one texel, so that the set no longer keeps it alive.
     pub(super) fn release(&mut self, index: usize) {
-        if let Some(spare) = self.spare {
+        if let Some(&spare) = self.spares.first() {
             let texture = self.texture(spare).clone();
             self.replace(index, &texture);
         }
@@ -246,12 +255,19 @@ impl TextureSet {
     pub(super) fn read_rows(&self, operand: &Operand, rows: Range<u32>) -> Result<Vec<f32>, GpuError> {
         let texels = self.read(operand.texture)?;
         let Shape { w, c, .. } = operand.shape;
-        let pitch = operand.pitch as usize;
+        let (pitch, plane) = (operand.pitch as usize, operand.shape.row_texels());
+        let value = |texel: usize, lane: usize| match operand.storage {
+            TexelStorage::Values => texels[texel][lane],
+            TexelStorage::Bytes { .. } => operand.storage.value(texels[texel][lane] as u8),
+            TexelStorage::Planes => {
+                f32::from_le_bytes([0, 1, 2, 3].map(|part| texels[texel + part * plane][lane] as u8))
+            }
+        };
         let mut values = Vec::with_capacity(rows.len() * w * c);
         for row in rows {
             let start = operand.rows.start(row) as usize;
             for x in 0..w {
-                values.extend((0..c).map(|channel| texels[start + channel / 4 * pitch + x][channel % 4]));
+                values.extend((0..c).map(|channel| value(start + channel / 4 * pitch + x, channel % 4)));
             }
         }
         Ok(values)
@@ -329,6 +345,8 @@ pub(super) fn in_buffer(buffer: &wgpu::Buffer, spec: TextureSpec) -> wgpu::Texel
 pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
     match format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => bytemuck::cast_slice(texels).to_vec(),
+        // Like `decode`, and unlike `pack`, this does not know what the bytes stand for.
+        TexelFormat::Rgba8Uint => texels.as_flattened().iter().map(|&byte| byte as u8).collect(),
         TexelFormat::Rgba16Float => {
             let halves: Vec<f16> = texels.as_flattened().iter().map(|&v| half(v)).collect();
             bytemuck::cast_slice(&halves).to_vec()
@@ -341,6 +359,7 @@ pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
 pub(super) fn decode(format: TexelFormat, bytes: &[u8]) -> Vec<[f32; 4]> {
     match format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => bytemuck::pod_collect_to_vec(bytes),
+        TexelFormat::Rgba8Uint => bytes.as_chunks::<4>().0.iter().map(|texel| texel.map(f32::from)).collect(),
         TexelFormat::Rgba16Float => {
             let halves: Vec<[f16; 4]> = bytemuck::pod_collect_to_vec(bytes);
             halves.into_iter().map(|texel| texel.map(f16::to_f32)).collect()

@@ -178,7 +178,7 @@ pub fn tune(
     stopwatch: &Stopwatch<'_>,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<TunedKind>, GpuError> {
-    let tuner = Tuner { gpu, format, class, stopwatch, pipelines: SharedPipelines::default() };
+    let tuner = Tuner { gpu, format: format.of_floats(), class, stopwatch, pipelines: SharedPipelines::default() };
     let mut kinds: BTreeMap<LayerKind, Vec<LayerTimes>> = BTreeMap::new();
     for (done, layer) in layers.iter().enumerate() {
         let mut at = || progress(done, layers.len());

@@ -20,7 +20,7 @@ pub(super) struct WeightSource<'a> {
 
 impl<'a> WeightSource<'a> {
     pub(super) fn new(compiled: &'a CompiledModel) -> Self {
-        let (graph, format, packings) = (compiled.graph(), compiled.format(), compiled.packings());
+        let (graph, format, packings) = (compiled.graph(), compiled.format().of_floats(), compiled.packings());
         Self { graph, format, packings, words: WeightWords::new(graph, packings) }
     }
 
@@ -47,7 +47,7 @@ impl<'a> WeightSource<'a> {
         let format = self.format;
         if packing.is_words() {
             let stored: fn(f32) -> f32 = match format {
-                TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => |value| value,
+                TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint => |value| value,
                 TexelFormat::Rgba16Float => |value| half(value).to_f32(),
             };
             let pieces = self.words.section(held.node, &held.section, stored);

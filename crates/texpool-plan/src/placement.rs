@@ -11,6 +11,8 @@ use super::layout::LayoutKind;
 /// assert_eq!((halves.texel_bytes(), halves.float_bits(), halves.max_exact_integer()), (8, 16, 2048));
 /// // Words hold the bits of 32-bit floats, so they represent the same integers.
 /// assert_eq!(TexelFormat::Rgba32Uint.max_exact_integer(), TexelFormat::Rgba32Float.max_exact_integer());
+/// let bytes = TexelFormat::Rgba8Uint;
+/// assert_eq!((bytes.texel_bytes(), bytes.texels_of_words(), bytes.of_floats()), (4, 4, TexelFormat::Rgba32Float));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -22,6 +24,9 @@ pub enum TexelFormat {
     Rgba16Float,
     /// Four 32-bit words, 16 bytes per texel. They hold the bits of 32-bit floats, or packed weights of fewer bits.
     Rgba32Uint,
+    /// Four bytes, 4 bytes per texel. A tensor of 8-bit integers takes a texel for four of them. Any other tensor takes
+    /// four texels for four 32-bit floats. Arithmetic stays in 32 bits.
+    Rgba8Uint,
 }
 
 impl TexelFormat {
@@ -30,24 +35,43 @@ impl TexelFormat {
         match self {
             Self::Rgba32Float | Self::Rgba32Uint => 16,
             Self::Rgba16Float => 8,
+            Self::Rgba8Uint => 4,
         }
     }
 
     /// Returns the bits per float.
     pub const fn float_bits(self) -> u8 {
         match self {
-            Self::Rgba32Float | Self::Rgba32Uint => 32,
+            Self::Rgba32Float | Self::Rgba32Uint | Self::Rgba8Uint => 32,
             Self::Rgba16Float => 16,
         }
     }
 
-    /// Returns the largest integer up to which a channel represents all integers exactly: 2^24 or 2^11. Above it some
-    /// integers lie between two floats.
+    /// Returns the largest integer up to which a tensor of floats represents all integers exactly: 2^24 or 2^11. Above
+    /// it some integers lie between two floats.
     pub const fn max_exact_integer(self) -> u32 {
         match self {
-            Self::Rgba32Float | Self::Rgba32Uint => 1 << f32::MANTISSA_DIGITS,
+            Self::Rgba32Float | Self::Rgba32Uint | Self::Rgba8Uint => 1 << f32::MANTISSA_DIGITS,
             // 10 bits of fraction, and the implicit leading bit.
             Self::Rgba16Float => 1 << 11,
+        }
+    }
+
+    /// Returns the number of texels of the pool that hold four words of 32 bits, as weights in the pool need: four texels
+    /// of bytes, or one of any other format.
+    pub const fn texels_of_words(self) -> u32 {
+        match self {
+            Self::Rgba8Uint => 4,
+            Self::Rgba32Float | Self::Rgba16Float | Self::Rgba32Uint => 1,
+        }
+    }
+
+    /// Returns the format of floats beside the pool: that of the pool, or 32-bit floats beside a pool of bytes. Weights that
+    /// stay on the device have it, and devices are measured with it.
+    pub const fn of_floats(self) -> Self {
+        match self {
+            Self::Rgba8Uint => Self::Rgba32Float,
+            format => format,
         }
     }
 }

@@ -399,8 +399,8 @@ typedef struct texpool_warnings {
     size_t struct_size;
     // NaN and infinite values in the outputs that were read.
     uint64_t not_finite;
-    // Finite values beyond 65504, the greatest 16-bit float, that were stored as 65504 or -65504 (option "precision" or
-    // "weights"); those of the model's constants count in every run.
+    // Finite values beyond the range of the options "precision" or "weights" that were stored as the nearest in it, such
+    // as 65504 in 16 bits; those of the model's constants count in every run.
     uint64_t saturated;
     // Indices outside their axis that were replaced by the nearest index inside.
     uint64_t index_outside;

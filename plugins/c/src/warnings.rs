@@ -18,8 +18,8 @@ pub struct texpool_warnings {
     pub struct_size: usize,
     /// NaN and infinite values in the outputs that were read.
     pub not_finite: u64,
-    /// Finite values beyond 65504, the greatest 16-bit float, that were stored as 65504 or -65504 (option "precision" or
-    /// "weights"); those of the model's constants count in every run.
+    /// Finite values beyond the range of the options "precision" or "weights" that were stored as the nearest in it, such
+    /// as 65504 in 16 bits; those of the model's constants count in every run.
     pub saturated: u64,
     /// Indices outside their axis that were replaced by the nearest index inside.
     pub index_outside: u64,

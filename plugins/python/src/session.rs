@@ -325,6 +325,7 @@ impl Session {
         match self.compiled.texels() {
             texpool::TexelFormat::Rgba32Float | texpool::TexelFormat::Rgba32Uint => "f32",
             texpool::TexelFormat::Rgba16Float => "f16",
+            texpool::TexelFormat::Rgba8Uint => "u8",
         }
     }
 

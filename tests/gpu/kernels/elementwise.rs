@@ -1,7 +1,7 @@
 //! Functions of one and two values, softmax, means.
 
 use texpool_ops::{
-    graph::{Binary, Op, Reduce, ReduceKind, Softmax, Unary},
+    graph::{Binary, Op, Reduce, ReduceKind, Softmax, TexelStorage, Unary},
     kernels,
 };
 
@@ -117,6 +117,7 @@ fn refusal(graph: &texpool_ops::graph::Graph, adds: bool) -> String {
         texels: 64,
         rows: texpool_plan::RowTable::Whole { base: 0, rows: 2, row_texels: 2 },
         pitch: 2,
+        storage: TexelStorage::Values,
     };
     let step = kernels::StepContext {
         graph,

@@ -10,7 +10,7 @@ use std::ops::Range;
 use half::f16;
 use texpool_gpu::{Gpu, Pipelines, Program, Role, TextureSet};
 use texpool_ops::{
-    graph::{Cell, Constant, ElementType, Graph, IdVec, Op, QuantParams, Recurrent, Shape, TensorId},
+    graph::{Cell, Constant, ElementType, Graph, IdVec, Op, QuantParams, Recurrent, Shape, TensorId, TexelStorage},
     kernels::{Operand, StepContext, WeightPacking, WeightPlace},
     ops::{self, WeightWords, reference},
 };
@@ -20,6 +20,8 @@ use super::rng::Rng;
 use crate::support::{EVERY_TEST, graphs::n, open};
 
 const POISON: [f32; 4] = [f32::NAN; 4];
+/// The same in texels of bytes: four of them are NaN.
+const POISON_BYTE: f32 = 255.0;
 /// Widths of textures, in the order the arrangements take them.
 const WIDTHS: [u32; 5] = [64, 1, 4096, 8, 256];
 /// Arrangements that each case is run in.
@@ -33,12 +35,41 @@ struct Placement {
     rows: RowTable,
     /// Texels from a slice of a row to the next.
     pitch: u32,
+    storage: TexelStorage,
 }
 
 impl Placement {
     /// Texels from the first of a row to its last.
-    fn span(shape: Shape, pitch: u32) -> u32 {
-        (shape.slices() as u32).checked_sub(1).map_or(0, |last| last * pitch + shape.w as u32)
+    fn span(shape: Shape, pitch: u32, storage: TexelStorage) -> u32 {
+        let plane = (shape.slices() as u32).checked_sub(1).map_or(0, |last| last * pitch + shape.w as u32);
+        plane * storage.texels() as u32
+    }
+
+    /// Returns the texels that hold four values, as the texture of a format stores them. The first lies at the place of
+    /// the values, the others one plane after another.
+    fn encoded(&self, values: [f32; 4]) -> Vec<[f32; 4]> {
+        match self.storage {
+            TexelStorage::Values => vec![values],
+            TexelStorage::Bytes { .. } => vec![values.map(|value| self.storage.byte(value).into())],
+            TexelStorage::Planes => (0..4).map(|part| values.map(|value| value.to_le_bytes()[part].into())).collect(),
+        }
+    }
+
+    /// Returns the values of the texels at these positions, one or one of each plane.
+    fn decoded(&self, texels: &[[f32; 4]], at: &[usize]) -> [f32; 4] {
+        match self.storage {
+            TexelStorage::Values => texels[at[0]],
+            TexelStorage::Bytes { .. } => texels[at[0]].map(|byte| self.storage.value(byte as u8)),
+            TexelStorage::Planes => {
+                std::array::from_fn(|lane| f32::from_le_bytes([0, 1, 2, 3].map(|part| texels[at[part]][lane] as u8)))
+            }
+        }
+    }
+
+    /// Positions of the texels that hold four values.
+    fn texels(&self, shape: Shape, row: usize, slice: usize, x: usize) -> Vec<usize> {
+        let first = self.texel(row, slice, x);
+        (0..self.storage.texels()).map(|plane| first + plane * shape.row_texels()).collect()
     }
 
     fn texel(&self, row: usize, slice: usize, x: usize) -> usize {
@@ -48,14 +79,14 @@ impl Placement {
     fn operand(self, shape: Shape, textures: &TextureSet, texture: usize) -> Operand {
         let spec = textures.spec(texture);
         let (shift, texels) = (spec.shift(), spec.texels());
-        Operand { shape, texture, shift, texels, rows: self.rows, pitch: self.pitch }
+        Operand { shape, texture, shift, texels, rows: self.rows, pitch: self.pitch, storage: self.storage }
     }
 }
 
 /// A device, and the pipelines created on it up to now.
 pub(crate) struct Harness {
     gpu: Gpu,
-    pipelines: [(TexelFormat, Pipelines); 3],
+    pipelines: [(TexelFormat, Pipelines); 4],
     failures: Vec<String>,
     runs: usize,
     /// Number of cases checked up to now.
@@ -79,8 +110,9 @@ impl Harness {
     /// Opens the device; without an adapter, the error names the package to install.
     pub(crate) fn new() -> Self {
         let gpu = open();
-        let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba32Uint]
-            .map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
+        let formats =
+            [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba32Uint, TexelFormat::Rgba8Uint];
+        let pipelines = formats.map(|format| (format, Pipelines::new(&gpu, format).unwrap()));
         Self {
             gpu,
             pipelines,
@@ -140,7 +172,7 @@ impl Harness {
 
     /// Returns the packings and formats, by index in `pipelines`, for the next case.
     fn combinations(&self) -> Vec<(WeightPacking, usize)> {
-        let all = self.packings.iter().flat_map(|&packing| [0, 1, 2].map(|format| (packing, format)));
+        let all = self.packings.iter().flat_map(|&packing| [0, 1, 2, 3].map(|format| (packing, format)));
         // With 16-bit texels, this packing equals plain texels.
         let mut all: Vec<_> = all.filter(|pair| *pair != (WeightPacking::Halves, 1)).collect();
         if self.every_combination {
@@ -185,6 +217,7 @@ impl Harness {
         };
         let expected = &expected;
 
+        let storages = storages(graph, &inputs, *format);
         // Inputs: each in a separate texture, or all in one.
         let in_one = arrangement % 2 == 1;
         let mut filled: Vec<TextureContents> = Vec::new();
@@ -195,7 +228,7 @@ impl Harness {
             }
             let texture = filled.len() - 1;
             let shape = graph.shape(tensor);
-            let placement = filled[texture].place(&mut rng, shape, arrangement);
+            let placement = filled[texture].place(&mut rng, (shape, storages[tensor]), arrangement);
             filled[texture].write(shape, &placement, input);
             operands[tensor] = Some((texture, shape, placement));
         }
@@ -258,14 +291,17 @@ impl Harness {
             }
             places.push(place);
         }
-        let weight_texture = match packing {
-            WeightPacking::Texels => packed.create(&mut textures, width(3), *format)?,
-            _ => packed.create(&mut textures, width(3), TexelFormat::Rgba32Uint)?,
+        // A pool of bytes can hold the weights, too, from any texel on.
+        let bytes_from = (*format == TexelFormat::Rgba8Uint && tiled).then_some(arrangement as u32);
+        let weight_texture = match (bytes_from, packing) {
+            (Some(before), _) => packed.in_bytes(before).create(&mut textures, width(3), *format)?,
+            (None, WeightPacking::Texels) => packed.create(&mut textures, width(3), format.of_floats())?,
+            (None, _) => packed.create(&mut textures, width(3), TexelFormat::Rgba32Uint)?,
         };
         let shift = textures.spec(weight_texture).shift();
         let weights = |tile: usize| {
             let skipped = sections.as_ref().map_or(0, |sections| sections.skipped(tiles[tile].start));
-            WeightPlace { texture: weight_texture, shift, skipped, packing, ..places[tile] }
+            WeightPlace { texture: weight_texture, shift, skipped, packing, bytes_from, ..places[tile] }
         };
         let operand = |textures: &TextureSet, tensor: TensorId| {
             operands[tensor].clone().map(|(texture, shape, placement)| placement.operand(shape, textures, texture))
@@ -274,11 +310,11 @@ impl Harness {
         let shape = graph.shape(result);
         for stripe in stripes(shape.rows() as u32, arrangement) {
             let mut contents = TextureContents { texels: Vec::new() };
-            let mut placement = contents.place(&mut rng, shape, arrangement);
+            let mut placement = contents.place(&mut rng, (shape, storages[result]), arrangement);
             if arrangement % 4 == 2 {
                 // Allocates only the rows of the stripe.
                 let base = 2 * rng.below(9) as u32 + 1;
-                let row_texels = Placement::span(shape, placement.pitch);
+                let row_texels = Placement::span(shape, placement.pitch, placement.storage);
                 let room = (base + row_texels * stripe.len() as u32 + 2) as usize;
                 contents.texels.resize(room.max(contents.texels.len()), POISON);
                 placement.rows =
@@ -335,11 +371,12 @@ fn stripes(rows: u32, arrangement: u64) -> Vec<Range<u32>> {
 
 impl TextureContents {
     /// Reserves poisoned space for a tensor behind the texels already in use.
-    fn place(&mut self, rng: &mut Rng, shape: Shape, arrangement: u64) -> Placement {
+    fn place(&mut self, rng: &mut Rng, (shape, storage): (Shape, TexelStorage), arrangement: u64) -> Placement {
         let rows = shape.rows() as u32;
-        // Slices have gaps between them in the odd arrangements.
-        let pitch = shape.w as u32 + if arrangement % 2 == 1 { 1 + rng.below(5) as u32 } else { 0 };
-        let row_texels = Placement::span(shape, pitch);
+        // Slices have gaps between them in the odd arrangements, but not in planes.
+        let gaps = arrangement % 2 == 1 && storage != TexelStorage::Planes;
+        let pitch = shape.w as u32 + if gaps { 1 + rng.below(5) as u32 } else { 0 };
+        let row_texels = Placement::span(shape, pitch, storage);
         let base = self.texels.len() as u32 + 2 * rng.below(9) as u32 + 1;
         let gap = 1 + rng.below(3) as u32;
         let table = match arrangement % 4 {
@@ -353,7 +390,7 @@ impl TextureContents {
         };
         let end = table.starts().max().unwrap_or(base) + row_texels + gap;
         self.texels.resize(end as usize, POISON);
-        Placement { rows: table, pitch }
+        Placement { rows: table, pitch, storage }
     }
 
     /// Writes a tensor's values, with zeros past the last channel.
@@ -368,10 +405,20 @@ impl TextureContents {
                             *value = values[(row * shape.w + x) * shape.c + c];
                         }
                     }
-                    self.texels[placement.texel(row, slice, x)] = texel;
+                    for (at, texel) in placement.texels(shape, row, slice, x).into_iter().zip(placement.encoded(texel))
+                    {
+                        self.texels[at] = texel;
+                    }
                 }
             }
         }
+    }
+
+    /// Returns the bytes of words, four texels for each texel, after some other texels.
+    fn in_bytes(&self, before: u32) -> Self {
+        let bytes = |word: f32| word.to_le_bytes().map(f32::from);
+        let texels = self.texels.iter().flat_map(|texel| texel.map(bytes));
+        Self { texels: vec![POISON; before as usize].into_iter().chain(texels).collect() }
     }
 
     /// Creates the texture, `width` texels wide or as much wider as necessary.
@@ -383,10 +430,27 @@ impl TextureContents {
         let spec = TextureSpec { width, height: texels.div_ceil(width), format };
         let mut all = self.texels.clone();
         all.resize(spec.texels() as usize, POISON);
+        if format == TexelFormat::Rgba8Uint {
+            all.as_flattened_mut().iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = POISON_BYTE);
+        }
         let texture = textures.create("hostile", spec, Role::Shared).map_err(|e| e.to_string())?;
         textures.write_rows(texture, 0, &all).map_err(|e| e.to_string())?;
         Ok(texture)
     }
+}
+
+/// Representation of each tensor in texels of a format. Inputs that hold small whole numbers are 8-bit integers.
+fn storages(graph: &Graph, inputs: &[Vec<f32>], format: TexelFormat) -> IdVec<TensorId, TexelStorage> {
+    if format != TexelFormat::Rgba8Uint {
+        return IdVec::from_elem(TexelStorage::Values, &graph.tensors);
+    }
+    let mut graph = graph.clone();
+    for (&tensor, values) in graph.inputs.iter().zip(inputs) {
+        if values.iter().all(|&value| value == value.clamp(-128.0, 127.0).round()) {
+            graph.tensors[tensor].element_type = ElementType::I8;
+        }
+    }
+    ops::byte_storages(&graph)
 }
 
 /// The reference's result. A mean over height and width averages means of rows, rounded as the texture format would
@@ -462,7 +526,7 @@ impl Tolerance {
 
 fn stored(value: f32, format: TexelFormat) -> f32 {
     match format {
-        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => value,
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint => value,
         TexelFormat::Rgba16Float => f16::from_f32(value).to_f32(),
     }
 }
@@ -557,13 +621,16 @@ fn compare(
     for row in stripe {
         for slice in 0..shape.slices() {
             for x in 0..shape.w {
-                let at = placement.texel(row as usize, slice, x);
-                touched[at] = true;
+                let at = placement.texels(shape, row as usize, slice, x);
+                at.iter().for_each(|&at| touched[at] = true);
                 let reference_of =
                     |c: usize| if c < shape.c { expected[(row as usize * shape.w + x) * shape.c + c] } else { 0.0 };
-                for (lane, &value) in actual[at].iter().enumerate() {
+                for (lane, value) in placement.decoded(actual, &at).into_iter().enumerate() {
                     let c = slice * 4 + lane;
-                    let reference = reference_of(c);
+                    let mut reference = reference_of(c);
+                    if reference.is_nan() && matches!(placement.storage, TexelStorage::Bytes { .. }) {
+                        reference = placement.storage.value(u8::MAX);
+                    }
                     let spilt = stored.spills() && lane % 2 == 1 && !reference_of(c - 1).is_finite();
                     let near = match reference.is_finite() {
                         true => if spilt { spilt_tolerance } else { tolerance }.holds(value, reference),
@@ -576,7 +643,11 @@ fn compare(
             }
         }
     }
-    match actual.iter().zip(touched).position(|(texel, touched)| !touched && !texel.iter().all(|v| v.is_nan())) {
+    let is_poison = |texel: &[f32; 4]| match stored.format {
+        TexelFormat::Rgba8Uint => *texel == [POISON_BYTE; 4],
+        _ => texel.iter().all(|v| v.is_nan()),
+    };
+    match actual.iter().zip(touched).position(|(texel, touched)| !touched && !is_poison(texel)) {
         Some(at) => Err(format!("texel {at}, outside the rows asked for, was written")),
         None => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use texpool_gpu::{GpuError, Pipelines, Program, Role, TextureSet};
 use texpool_ops::{
-    graph::{Epilogue, Graph, Op, Shape, Unary},
+    graph::{Epilogue, Graph, Op, Shape, TexelStorage, Unary},
     kernels::{KernelError, Operand, StepContext, WeightPlace},
     ops,
 };
@@ -23,7 +23,7 @@ fn graph() -> Graph {
 /// A tensor from the first texel of texture `texture` on, which is 8 wide and 4 high.
 fn operand(texture: usize) -> Operand {
     let rows = RowTable::Whole { base: 0, rows: 3, row_texels: 10 };
-    Operand { shape: Shape::from(DIMS), texture, shift: 3, texels: 32, rows, pitch: 5 }
+    Operand { shape: Shape::from(DIMS), texture, shift: 3, texels: 32, rows, pitch: 5, storage: TexelStorage::Values }
 }
 
 fn step<'a>(graph: &'a Graph, input: Operand, output: Operand) -> StepContext<'a> {

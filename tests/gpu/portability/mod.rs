@@ -24,7 +24,7 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
     let models = MODELS.iter().map(|&file| (file, texpool_model::import::open(models::model(file)).unwrap()));
     // No model pads by mirrors or looks words up.
     for (file, graph) in models.chain([("the network of moves", crate::moves::network())]) {
-        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba8Uint] {
             for rules in [Rules::all(), Rules::none()] {
                 let compile = CompileOptions { format, rules, ..CompileOptions::default() };
                 // Poison is a pipeline too.

@@ -59,6 +59,7 @@ fn all(context: &Context) -> Vec<CompiledModel> {
     let build = |builder: CompileBuilder<'_>| builder.build().unwrap();
     let mut all = compiled(context).to_vec();
     all.push(build(context.compile(&model).texels(TexelFormat::Rgba16Float)));
+    all.push(build(context.compile(&model).texels(TexelFormat::Rgba8Uint)));
     all.push(build(context.compile(&model).stream_inputs()));
     all.push(build(context.compile(&model).stream_outputs()));
     all.push(build(context.compile(&model).stream_inputs().stream_outputs()));
@@ -145,6 +146,7 @@ fn variables_begin_with_their_first_values_and_are_kept() {
     let pairs = [
         build(|builder| builder),
         build(|builder| builder.texels(TexelFormat::Rgba16Float)),
+        build(|builder| builder.texels(TexelFormat::Rgba8Uint)),
         build(|builder| builder.stream_inputs()),
         build(|builder| builder.stream_outputs()),
     ];

@@ -133,7 +133,7 @@ fn run(device: &Device, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f3
 /// find, so in 16 bits only the choice of `Objective::Balanced` is run.
 fn tiled(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     match options.format {
-        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint => {
             let mut plans = chosen(&pareto_front(graph, options, &SearchControl::new()).unwrap());
             if is_large(graph) && plans.len() > 2 {
                 // The knee and the smallest.
@@ -205,8 +205,10 @@ fn is_invariant(network: &Network) {
         let began = Instant::now();
         let others: &[Planner] = match format {
             TexelFormat::Rgba16Float => &[Planner::Best],
-            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint if is_large(&graph) => &[Planner::Best],
-            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => &[Planner::Optimum, Planner::Banks, Planner::Best],
+            _ if is_large(&graph) => &[Planner::Best],
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint | TexelFormat::Rgba8Uint => {
+                &[Planner::Optimum, Planner::Banks, Planner::Best]
+            }
         };
         let plans = |which: &str, search: &dyn Fn() -> Vec<CompiledModel>| {
             planned(&format!("{name} {format:?} {which}"), &graph, options.limits, search)

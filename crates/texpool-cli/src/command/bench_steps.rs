@@ -101,7 +101,7 @@ fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, te
         kernels: Vec::new(),
         flops: (flops > 0.0).then_some(flops),
         bytes: bytes(compiled, graph, node),
-        written_bytes: graph.shape(node.output).texels() as u64 * compiled.format().texel_bytes(),
+        written_bytes: graph.tensors[node.output].texels() * compiled.format().texel_bytes(),
         gpu_ms: None,
         gpu_ms_p10: None,
         gpu_ms_p90: None,
@@ -118,7 +118,7 @@ fn bytes(compiled: &CompiledModel, graph: &Graph, node: &Node) -> Option<u64> {
     let texel_bytes = compiled.format().texel_bytes();
     let computed = node.inputs.iter().chain(&node.epilogue.add).filter(|&&tensor| !graph.is_constant(tensor));
     let tensors = computed.chain([&node.output]);
-    let moved: u64 = tensors.map(|&tensor| graph.shape(tensor).texels() as u64 * texel_bytes).sum();
+    let moved: u64 = tensors.map(|&tensor| graph.tensors[tensor].texels() * texel_bytes).sum();
     let weights = ops::weight_texels(graph, node);
     // A texel has four values.
     let weight_texel_bytes = match compiled.weight_format() {

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use texpool_gpu::{Clamp, RunWarnings};
 
-/// Values that do not fit in 16 bits and indices outside their axis, in total and per tensor.
+/// Values beyond the range of the precision and indices outside their axis, in total and per tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClampedReport {
-    /// Finite values that were stored as 65504 or -65504.
+    /// Finite values that were stored as the nearest in the range of the precision.
     pub saturated: u64,
     /// Indices that were replaced by the nearest inside the axis.
     pub indices_outside: u64,
@@ -27,7 +27,7 @@ pub struct ClampedPlace {
     pub node: Option<usize>,
     /// Operator of that node; `input` for an input, `constant` for a constant.
     pub op: &'static str,
-    /// Number of values stored as 65504 or -65504.
+    /// Number of values stored as the nearest in the range.
     pub saturated: u64,
     /// Number of replaced indices.
     pub indices_outside: u64,

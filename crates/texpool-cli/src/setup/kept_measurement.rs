@@ -54,7 +54,7 @@ fn checksum(read: &impl Serialize) -> serde_json::Result<u32> {
 impl KeptMeasurement {
     /// Returns the file in `folder` whose name begins with `prefix`.
     pub(super) fn new(gpu: &Gpu, format: TexelFormat, folder: &Path, prefix: &str) -> Self {
-        let info = gpu.device.adapter_info();
+        let (info, format) = (gpu.device.adapter_info(), format.of_floats());
         // Adapters have names such as `llvmpipe (LLVM 15.0.7, 256 bits)`. The rest of the key is left out of the file
         // name, so that a newer driver's measurement replaces the old one.
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };

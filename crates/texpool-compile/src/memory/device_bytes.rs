@@ -66,11 +66,13 @@ pub(crate) struct BesidePool {
 
 impl BesidePool {
     pub(crate) fn new(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Self {
-        // Dispatches bind a texture of one texel to the bindings that they do not use.
-        let spare = TextureSpec { width: 1, height: 1, format: format.texels };
+        // Dispatches bind textures of one texel to the bindings that they do not use.
+        let of_weights = Some(format.texels.of_floats()).filter(|&other| other != format.texels);
+        let spare = |format| TextureSpec { width: 1, height: 1, format };
+        let spares = [format.texels].into_iter().chain(of_weights).map(spare);
         let weights = format.resident_weights(graph, schedule).specs;
         let loading = weights.iter().map(|&spec| buffer_bytes(piece_bytes(spec))).max().unwrap_or(0);
-        let resident = WGPU.into_iter().chain([spare].into_iter().chain(weights).map(texture_bytes)).collect();
+        let resident = WGPU.into_iter().chain(spares.chain(weights).map(texture_bytes)).collect();
         let buffers = transfers(schedule, format).chain(count_buffers(graph, format));
         let running = io_allocations(graph, schedule, format).chain(buffers.map(buffer_bytes));
         Self { resident, loading, running: running.collect() }

@@ -46,6 +46,6 @@ impl DeviceFormat {
 
     /// Returns the texture of a graph input or output that is stored outside the pool.
     pub(crate) fn io_texture(self, graph: &Graph, tensor: TensorId) -> TextureSpec {
-        io_texture(graph.shape(tensor), self.texels, self.max_extent)
+        io_texture(&graph.tensors[tensor], self.texels, self.max_extent)
     }
 }

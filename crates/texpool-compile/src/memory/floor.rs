@@ -18,7 +18,7 @@ pub(crate) fn device_floor(lowered: &LoweredModel, format: TexelFormat) -> u64 {
     let texels = steps.map(|id| {
         let node = &graph.nodes[id];
         let read = (0..=node.inputs.len()).map(|index| read_texels(graph, node, index)).max();
-        graph.shape(node.output).row_texels() as u64 + read.unwrap_or(0)
+        graph.tensors[node.output].row_texels() as u64 + read.unwrap_or(0)
     });
     wgpu_bytes() + texels.max().unwrap_or(0) * format.texel_bytes()
 }
@@ -34,5 +34,5 @@ fn read_texels(graph: &Graph, node: &Node, index: usize) -> u64 {
     let Some(tensor) = operands.into_iter().nth(index) else { return 0 };
     let rows = ops::input_rows(graph, node, index).unwrap_or_default();
     let most = rows.iter().map(|rows| rows.len() as u64).max().unwrap_or(0);
-    most * graph.shape(tensor).row_texels() as u64
+    most * graph.tensors[tensor].row_texels() as u64
 }

@@ -33,7 +33,8 @@ impl PlacedSteps<'_> {
         let texture = self.texture_of_storage[storage];
         let (shape, spec) = (graph.shape(tensor), (self.spec)(texture)?);
         let pitch = schedule.layout_of(graph, tensor).pitch;
-        Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
+        let storage = graph.tensors[tensor].storage;
+        Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch, storage })
     }
 
     /// Returns the row table of a storage.
@@ -57,9 +58,11 @@ impl PlacedSteps<'_> {
         let skipped = divided.map_or(0, |sections| sections.skipped(step.slices.start));
         let sections = ops::section_texels(self.graph, node, packing, &step.slices).into_iter();
         let sections = sections.map(|(role, texels)| (role, u32::try_from(texels).unwrap_or(u32::MAX)));
-        let shift = (self.spec)(texture)?.shift();
-        let place = WeightPlace { texture, skipped, shift, packing, ..WeightPlace::default() };
-        Some(place.in_order(self.rows(storage).start(0), sections))
+        let (spec, first) = ((self.spec)(texture)?, self.rows(storage).start(0));
+        let (unit, shift) = (spec.format.texels_of_words(), spec.shift());
+        let bytes_from = (unit > 1).then_some(first % unit);
+        let place = WeightPlace { texture, skipped, shift, packing, bytes_from, ..WeightPlace::default() };
+        Some(place.in_order(first / unit, sections))
     }
 
     /// Returns the dispatches of a step, or `None` if its result has no location. Weights that stay on the device are

@@ -41,7 +41,7 @@ impl ResidentWeights {
         let WeightGroups { groups, nodes } =
             WeightGroups::new(graph, packings, layouts.most(), |id| !streamed.contains(id));
         let add = |group: &WeightGroup| {
-            let format = if group.packing.is_words() { TexelFormat::Rgba32Uint } else { texels };
+            let format = if group.packing.is_words() { TexelFormat::Rgba32Uint } else { texels.of_floats() };
             layouts.add(format, usize::try_from(group.texels).unwrap_or(usize::MAX))
         };
         let bases: Vec<(usize, usize)> = groups.iter().map(add).collect();
@@ -62,7 +62,7 @@ impl ResidentWeights {
                 end = end.max(at(section.start + section.texels));
             }
             let shift = specs.get(texture).map_or(0, TextureSpec::shift);
-            WeightPlace { texture, starts, end, skipped: 0, shift, packing }
+            WeightPlace { texture, starts, end, skipped: 0, shift, packing, bytes_from: None }
         };
         let places = nodes.iter_enumerated().map(place).collect();
         let textures = bases.iter().map(|&(texture, _)| texture).collect();

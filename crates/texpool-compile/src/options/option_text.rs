@@ -67,8 +67,11 @@ impl Choice for Streamed {
 }
 
 impl Choice for TexelFormat {
-    const VALUES: &'static [(Self, &'static str, &'static str)] =
-        &[(Self::Rgba32Float, "f32", "32-bit floats."), (Self::Rgba16Float, "f16", "16-bit floats.")];
+    const VALUES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Rgba32Float, "f32", "32-bit floats."),
+        (Self::Rgba16Float, "f16", "16-bit floats."),
+        (Self::Rgba8Uint, "u8", "Bytes for tensors of 8-bit integers, and 32-bit floats for all others."),
+    ];
 }
 
 impl Choice for WeightFormat {

@@ -67,6 +67,7 @@ impl Decisions {
             TexelFormat::Rgba32Float => 0,
             TexelFormat::Rgba16Float => 1,
             TexelFormat::Rgba32Uint => 2,
+            TexelFormat::Rgba8Uint => 3,
         });
         match self.objective {
             Objective::Fastest => writer.number(0),
@@ -133,6 +134,7 @@ impl Decisions {
             0 => TexelFormat::Rgba32Float,
             1 => TexelFormat::Rgba16Float,
             2 => TexelFormat::Rgba32Uint,
+            3 => TexelFormat::Rgba8Uint,
             _ => return Err(reader.damaged("there is no such texel format")),
         };
         let objective = match reader.number()? {

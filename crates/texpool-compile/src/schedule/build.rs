@@ -95,7 +95,9 @@ impl<'a> Builder<'a> {
     /// Returns the number of rows and the texels per row, if the texels of the whole tensor fit into 32 bits.
     fn rows(&self, tensor: TensorId) -> Result<(u32, u32), ScheduleError> {
         let shape = self.graph.shape(tensor);
-        let row_texels = shape.slices().checked_mul(shape.w).and_then(|n| u32::try_from(n).ok());
+        let storage = self.graph.tensors[tensor].storage;
+        let row_texels = shape.slices().checked_mul(shape.w).and_then(|n| n.checked_mul(storage.texels()));
+        let row_texels = row_texels.and_then(|n| u32::try_from(n).ok());
         let rows = shape.b.checked_mul(shape.h).and_then(|n| u32::try_from(n).ok());
         match (rows, row_texels) {
             (Some(rows), Some(row_texels)) if rows.checked_mul(row_texels).is_some() => Ok((rows, row_texels)),

@@ -225,8 +225,9 @@ impl Schedule {
         for (tensor, &storage) in self.storage_of.iter_enumerated() {
             // A part also has fewer rows or texels than its storage, but its rows are rows of that storage.
             let (Some(storage), None) = (storage, self.subtensors[tensor]) else { continue };
-            let (shape, whole) = (graph.shape(tensor), &self.storages[storage]);
-            viewed[storage] |= (shape.rows(), shape.row_texels()) != (whole.rows as usize, whole.row_texels as usize);
+            let (held, whole) = (&graph.tensors[tensor], &self.storages[storage]);
+            viewed[storage] |=
+                (held.shape.rows(), held.row_texels()) != (whole.rows as usize, whole.row_texels as usize);
         }
         viewed
     }
@@ -278,7 +279,7 @@ impl Schedule {
             return Some(inside.row_table(&self.row_table(graph, inside.tensor, storage)?, rows(tensor)?));
         }
         let whole = self.storages.get((*self.storage_of.get(tensor)?)?)?;
-        let (rows, row_texels) = (rows(tensor)?, u32::try_from(graph.shape(tensor).row_texels()).ok()?);
+        let (rows, row_texels) = (rows(tensor)?, u32::try_from(graph.tensors[tensor].row_texels()).ok()?);
         match *storage {
             _ if (rows, row_texels) == (whole.rows, whole.row_texels) => Some(storage.clone()),
             RowTable::Whole { base, .. } => Some(RowTable::Whole { base, rows, row_texels }),

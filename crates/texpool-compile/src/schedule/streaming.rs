@@ -59,25 +59,28 @@ impl OperatorWeights {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StreamedWeights {
     texels: u32,
+    /// Texels of the pool for one of weights.
+    unit: u32,
     /// Division of the weights into tiles; `None` if they cannot be divided.
     sections: Option<WeightSections>,
 }
 
 impl Streaming {
     /// Streams the weights of all nodes for which `is_streamed` returns true; it gets the node and the number of its
-    /// texels under `packings`. If a node runs over all its rows in one step, and its kernel can compute some slices
+    /// texels in the pool under `packings`, `unit` for each texel of weights. If a node runs over all its rows in one step, and its kernel can compute some slices
     /// of its result separately, its weights are uploaded in tiles of at most `tile_texels`.
     pub fn new(
         graph: &Graph,
         packings: &IdVec<NodeId, WeightPacking>,
+        unit: u32,
         tile_texels: u64,
         is_streamed: impl Fn(NodeId, u64) -> bool,
     ) -> Self {
         let streamed = |((id, node), &packing)| {
-            let texels = ops::packed_weight_texels(graph, node, packing);
+            let texels = ops::packed_weight_texels(graph, node, packing).saturating_mul(unit.into());
             // Counts beyond 32 bits do not fit into a texture either; packing reports that error.
             let texels = u32::try_from(texels).ok().filter(|&texels| texels > 0 && is_streamed(id, texels.into()))?;
-            Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node, packing) })
+            Some(StreamedWeights { texels, unit, sections: ops::weight_sections(graph, node, packing) })
         };
         let nodes = graph.nodes.iter_enumerated().zip(packings.iter()).map(streamed).collect();
         Self { nodes, tile_texels, tile_scales: BTreeMap::new(), inputs: false, outputs: false }
@@ -149,6 +152,7 @@ impl Streaming {
     fn tiles(&self, node: NodeId, streamed: &StreamedWeights) -> impl Iterator<Item = Range<u32>> + use<> {
         let scale = self.tile_scales.get(&node).copied().unwrap_or(1);
         let texels = self.tile_texels.saturating_mul(scale.into());
+        let texels = texels / u64::from(streamed.unit);
         let tiles = streamed.sections.as_ref().map(|sections| sections.tiles(texels));
         tiles.into_iter().flatten()
     }
@@ -159,7 +163,7 @@ impl StreamedWeights {
     fn texels_of(&self, slices: &Range<u32>) -> u32 {
         match &self.sections {
             // At most `texels`, so it fits into 32 bits.
-            Some(sections) => (sections.slice_texels() * slices.len() as u64) as u32,
+            Some(sections) => (sections.slice_texels() * slices.len() as u64) as u32 * self.unit,
             None => self.texels,
         }
     }

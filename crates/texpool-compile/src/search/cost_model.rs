@@ -107,7 +107,7 @@ impl CompiledModel {
     /// Predicts the time of a run in microseconds, on a device with this profile.
     pub fn predicted_us(&self, device_profile: &DeviceProfile) -> f64 {
         let ends = self.graph.inputs.iter().chain(&self.graph.outputs);
-        let moved = ends.map(|&tensor| self.graph.shape(tensor).texels() as u64).sum();
+        let moved = ends.map(|&tensor| self.graph.tensors[tensor].texels()).sum();
         let stored = (self.lowering.weights, self.format);
         CostModel::of(&self.graph, &self.schedule, moved, device_profile, stored).predict(&self.schedule).1
     }

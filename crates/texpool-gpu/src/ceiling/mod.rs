@@ -38,7 +38,8 @@ const CHAIN: (u32, usize) = (256, 33);
 /// Parts of the measurement: overhead, arithmetic, and each size of writes and reads.
 const PARTS: usize = 2 + 2 * SIZES.len();
 
-/// Measures the ceilings of a device for texels of `format`, with 128 MiB of its memory. `progress` gets the number of
+/// Measures the ceilings of a device for texels of `format`, with 128 MiB of its memory. A pool of bytes gets those of
+/// 32-bit floats. `progress` gets the number of
 /// finished parts and the total, and returns whether to continue.
 ///
 /// # Errors
@@ -53,6 +54,7 @@ pub fn measure_ceiling(
         ControlFlow::Break(()) => Err(GpuError::Cancelled { doing: "measuring the device's ceilings" }),
     };
     at(0)?;
+    let format = format.of_floats();
     let probe = Probe::new(gpu, format)?;
     let [run, dispatch] = probe.overhead()?;
     at(1)?;

@@ -187,6 +187,7 @@ fn copy_pipeline(gpu: &Gpu, format: TexelFormat) -> Result<wgpu::ComputePipeline
     let (stored, texel, halves) = match format {
         TexelFormat::Rgba32Float => ("texel", "vec4<f32>", ""),
         TexelFormat::Rgba32Uint => ("texel", "vec4<u32>", ""),
+        TexelFormat::Rgba8Uint => ("pack4xU8(texel)", "vec4<u32>", ""),
         TexelFormat::Rgba16Float => ("to_halves(texel)", "vec4<f32>", HALVES),
     };
     let source = format!(

@@ -22,6 +22,7 @@ mod requantize;
 mod shape;
 mod shared_constants;
 mod subtensor;
+mod texel_storage;
 mod variable;
 
 pub use blocks::{BlockSize, Blocks, LayerKind};
@@ -44,6 +45,7 @@ pub use requantize::{FixedPoint, Requantization, Requantize};
 pub use shape::{MAX_ELEMENTS, Shape};
 pub use shared_constants::share_constants;
 pub use subtensor::{SubtensorError, SubtensorOffset, may_be_in_place, subtensor_offsets, texels_agree};
+pub use texel_storage::TexelStorage;
 pub use variable::Variable;
 
 pub use crate::ops::{
@@ -90,6 +92,8 @@ pub struct Tensor {
     /// Smallest and largest integer that an input may hold. Set by compiling if nodes would round
     /// the results for larger integers.
     pub integer_range: Option<[i32; 2]>,
+    /// Representation of four values in texels. Set by compiling.
+    pub storage: TexelStorage,
 }
 
 impl Tensor {
@@ -104,7 +108,18 @@ impl Tensor {
             quantization: None,
             constant: None,
             integer_range: None,
+            storage: TexelStorage::Values,
         }
+    }
+
+    /// Returns the number of texels in a row.
+    pub const fn row_texels(&self) -> usize {
+        self.shape.row_texels() * self.storage.texels()
+    }
+
+    /// Returns the number of texels.
+    pub const fn texels(&self) -> u64 {
+        self.shape.rows() as u64 * self.row_texels() as u64
     }
 }
 

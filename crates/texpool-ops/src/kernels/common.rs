@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
+use crate::graph::TexelStorage;
+
 use super::{
     Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, grid::LANES,
 };
@@ -49,6 +51,13 @@ pub(crate) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError>
     }
 }
 
+/// Sets the constant that tells the shader of a tensor of floats in a pool of bytes.
+pub(super) fn mark_planes(constants: &mut Constants, name: &'static str, operand: &Operand) {
+    if operand.storage == TexelStorage::Planes && !constants.iter().any(|&(other, _)| other == name) {
+        constants.push((name, flag(true)));
+    }
+}
+
 /// Creates a dispatch of `items` invocations that writes the step's output, with the constants and operands of the
 /// epilogue. `extents` gives the number of indices of each loop of the shader.
 pub(crate) fn dispatch(
@@ -61,6 +70,10 @@ pub(crate) fn dispatch(
     extents: &[(&'static str, usize)],
 ) -> Dispatch {
     epilogue.constants(&mut constants);
+    mark_planes(&mut constants, "OUTPUT_PLANES", &step.output);
+    if let Some(add) = &step.add {
+        mark_planes(&mut constants, "SECOND_PLANES", add);
+    }
     let (own, block) = params.finish();
     Dispatch {
         shader,
@@ -72,6 +85,7 @@ pub(crate) fn dispatch(
         second: step.add.as_ref().map(|add| add.texture),
         // Kernels without weights bind the texture only for PReLU's alphas.
         weights: epilogue.reads_weights().then_some(step.weights.texture),
+        byte_weights: step.weights.bytes_from.is_some(),
         rounds: shader.rounds(extents),
         groups: items.div_ceil(LANES),
         reach: Arc::default(),
@@ -83,12 +97,14 @@ impl Dispatch {
     /// Sets the texture of the first input.
     pub(crate) fn reading(mut self, input: &Operand) -> Self {
         self.input = Some(input.texture);
+        mark_planes(&mut self.constants, "INPUT_PLANES", input);
         self
     }
 
     /// Sets the texture of the second input.
     pub(crate) fn reading_second(mut self, second: &Operand) -> Self {
         self.second = Some(second.texture);
+        mark_planes(&mut self.constants, "SECOND_PLANES", second);
         self
     }
 

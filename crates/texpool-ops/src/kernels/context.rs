@@ -65,7 +65,8 @@ pub(crate) fn misfit(why: String) -> KernelError {
 
 /// Returns the number of texels from the first to the last texel of a row, inclusive.
 fn span(operand: &Operand) -> u64 {
-    operand.shape.slices().saturating_sub(1) as u64 * u64::from(operand.pitch) + operand.shape.w as u64
+    let plane = operand.shape.slices().saturating_sub(1) as u64 * u64::from(operand.pitch) + operand.shape.w as u64;
+    plane + (operand.storage.texels() as u64 - 1) * operand.shape.row_texels() as u64
 }
 
 /// Locations of an operand's rows: row `r` starts at `starts[r & mask] + r * stride`. If rows have equal distances,
@@ -113,7 +114,12 @@ impl Operand {
 
 impl WeightPlace {
     const fn reach(&self) -> Reach {
-        Reach { texture: self.texture, shift: self.shift, texels: self.end as u64 }
+        let before = match self.bytes_from {
+            Some(before) => before as u64,
+            None => 0,
+        };
+        let texels = before + self.end as u64 * self.unit() as u64;
+        Reach { texture: self.texture, shift: self.shift, texels }
     }
 }
 

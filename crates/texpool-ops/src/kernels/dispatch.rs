@@ -28,6 +28,8 @@ pub struct Dispatch {
     pub second: Option<usize>,
     /// Weight texture, if one is read.
     pub weights: Option<usize>,
+    /// True if the weights are in texels of bytes, four for each texel of weights.
+    pub byte_weights: bool,
     /// Maximum number of rounds of all loops together, per invocation (`Shader::rounds`).
     pub rounds: u64,
     /// Total number of workgroups.

@@ -63,15 +63,18 @@ pub fn pad_border(graph: &Graph, node: &Node, output: &Operand, rows: Range<u32>
 
 fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: bool) -> Dispatch {
     let (own, block) = params.finish();
+    let mut constants = vec![("PAD_BORDER", common::flag(pad_border))];
+    common::mark_planes(&mut constants, "OUTPUT_PLANES", operand);
     Dispatch {
         shader: SHADER,
-        constants: vec![("PAD_BORDER", common::flag(pad_border))],
+        constants,
         own,
         block,
         output: operand.texture,
         input: None,
         second: None,
         weights: None,
+        byte_weights: false,
         rounds: SHADER.rounds(&[]),
         groups: items.div_ceil(LANES),
         reach: Arc::new([operand.reach()]),

@@ -8,20 +8,26 @@ use super::{
     context::RowPlaces,
     wgsl::{self, ParamValue, ShaderParams, TENSOR, shader_params, shared_constants},
 };
-use crate::graph::Shape;
+use crate::graph::{Shape, TexelStorage};
 
 shared_constants! {
     /// Offsets in a block, in groups of four words.
     POSITIONS:
-    // `StepParams` takes one group, and each tensor three.
+    // `StepParams` takes one group, and each tensor four.
     OUTPUT_TENSOR = 1,
-    INPUT_TENSOR = 4,
-    SECOND_TENSOR = 7,
-    FAMILY_PARAMS = 10,
-    // The index of the dispatch's first counter is stored after the parameters of the output tensor, which leave two
+    INPUT_TENSOR = 5,
+    SECOND_TENSOR = 9,
+    FAMILY_PARAMS = 13,
+    // The index of the dispatch's first counter is stored after the parameters of the output tensor, which leave three
     // words of their last group free.
-    COUNTER_GROUP = 2,
-    COUNTER_LANE = 2,
+    COUNTER_GROUP = 3,
+    COUNTER_LANE = 3,
+}
+
+shared_constants! {
+    /// Bits of `weight_shift` for the width of the texture.
+    WEIGHT_TEXTURES:
+    WEIGHT_SHIFT_BITS = 8,
 }
 
 shared_constants! {
@@ -54,7 +60,8 @@ shader_params! {
         first: u32,
         /// First weight texel.
         weight_base: u32,
-        /// Base-two logarithm of the weight texture's width.
+        /// Base-two logarithm of the weight texture's width. Above [`WEIGHT_SHIFT_BITS`] bits, the number of texels of
+        /// bytes before the first weight.
         weight_shift: u32,
         /// First slice of the result.
         first_slice: u32,
@@ -91,13 +98,27 @@ shader_params! {
         slices: usize,
         /// Texels between slices of a row.
         pitch: u32,
+        /// Texels between the planes of a row, if it has any.
+        plane: u32,
+        /// Multiple of the scale that byte 0 represents, and the scale, if values are bytes.
+        least: f32,
+        scale: f32,
     }
 }
 
+/// Groups of four words of a tensor.
+const TENSOR_GROUPS: usize = wgsl::groups(TensorParams::FIELDS);
+
 impl TensorParams {
-    fn new(s: Shape, shift: u32, pitch: u32) -> Self {
+    fn new(s: Shape, shift: u32, pitch: u32, storage: TexelStorage) -> Self {
+        let (plane, least, scale) = match storage {
+            TexelStorage::Values => (0, 0.0, 0.0),
+            TexelStorage::Bytes { scale, least } => (0, f32::from(least), scale),
+            TexelStorage::Planes => (s.row_texels() as u32, 0.0, 0.0),
+        };
+        let (slices, [rows, mask, stride]) = (s.slices(), [0; 3]);
         // `finish` fills in the row table fields, because only then the table offsets are known.
-        Self { rows: 0, mask: 0, stride: 0, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices: s.slices(), pitch }
+        Self { rows, mask, stride, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices, pitch, plane, least, scale }
     }
 }
 
@@ -113,10 +134,10 @@ pub(crate) struct ConstantTensor(pub(crate) Option<Shape>);
 
 impl ParamValue for ConstantTensor {
     const TYPE: &'static str = TENSOR;
-    const WORDS: usize = 12;
+    const WORDS: usize = 4 * TENSOR_GROUPS;
     fn append(self, words: &mut Vec<u32>) {
         // Kernels count texels from the operator's first weight, and `read_weight` knows the weight texture's width.
-        let tensor = |s: Shape| TensorParams::new(s, 0, s.w as u32).words();
+        let tensor = |s: Shape| TensorParams::new(s, 0, s.w as u32, TexelStorage::Values).words();
         words.extend(self.0.map_or_else(|| vec![0; Self::WORDS], tensor));
     }
 }
@@ -139,7 +160,7 @@ impl KernelParams {
         let params = Self::with_head(StepParams { alphas, betas }, &step.output, &step.rows, items);
         let mut params = if let Some(add) = &step.add { params.second(add) } else { params };
         params.dispatch.weight_base = step.weights.base();
-        params.dispatch.weight_shift = step.weights.shift;
+        params.dispatch.weight_shift = step.weights.shift | step.weights.bytes_from.unwrap_or(0) << WEIGHT_SHIFT_BITS;
         params.dispatch.first_slice = step.slices.start;
         params
     }
@@ -195,7 +216,7 @@ impl KernelParams {
     }
 
     fn operand(mut self, at: u32, operand: &Operand) -> Self {
-        let tensor = TensorParams::new(operand.shape, operand.shift, operand.pitch);
+        let tensor = TensorParams::new(operand.shape, operand.shift, operand.pitch, operand.storage);
         self.operands.push((at, tensor, RowPlaces::new(operand)));
         self
     }

@@ -19,8 +19,15 @@ pub(crate) mod helpers {
 }
 
 /// Constants that are declared in every shader.
-const SHARED_CONSTANTS: [ConstantTable; 6] =
-    [grid::GRID, params::POSITIONS, params::COUNTS, functions::ACTIVATIONS, functions::REQUANTIZE, block::LIMITS];
+const SHARED_CONSTANTS: [ConstantTable; 7] = [
+    grid::GRID,
+    params::POSITIONS,
+    params::WEIGHT_TEXTURES,
+    params::COUNTS,
+    functions::ACTIVATIONS,
+    functions::REQUANTIZE,
+    block::LIMITS,
+];
 
 /// A kernel in `shaders/`. All of them are listed in `ops::shaders`, because only kernels can create one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

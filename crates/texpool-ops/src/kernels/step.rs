@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{SectionRole, WeightPacking};
-use crate::graph::{CheckError, Graph, Node, Shape};
+use crate::graph::{CheckError, Graph, Node, Shape, TexelStorage};
 use texpool_plan::RowTable;
 
 /// A tensor and its location: an operand of a step.
@@ -21,6 +21,8 @@ pub struct Operand {
     pub rows: RowTable,
     /// Distance between slices of a row, in texels: the width of this tensor, or of the tensor that contains it.
     pub pitch: u32,
+    /// Representation of its values.
+    pub storage: TexelStorage,
 }
 
 /// Location of a step's packed weights in a weight texture.
@@ -39,6 +41,9 @@ pub struct WeightPlace {
     pub shift: u32,
     /// Packing of the weights.
     pub packing: WeightPacking,
+    /// Number of the texture's texels before the first weight, if four texels of bytes hold the words of one texel of
+    /// weights; all other positions then count texels of weights. `None` if a texel of the texture is one of weights.
+    pub bytes_from: Option<u32>,
 }
 
 impl WeightPlace {
@@ -51,6 +56,11 @@ impl WeightPlace {
             self.end = self.end.saturating_add(texels);
         }
         self
+    }
+
+    /// Returns the number of texels of the texture for one of weights.
+    pub(crate) const fn unit(&self) -> u32 {
+        if self.bytes_from.is_some() { 4 } else { 1 }
     }
 
     /// Returns the texel from which kernels count: the first of the result's first slice, even if the step's slices

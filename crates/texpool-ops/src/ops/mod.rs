@@ -57,6 +57,7 @@ macro_rules! operators {
 
 pub(crate) mod binary;
 mod bounds;
+mod byte_grids;
 pub(crate) mod concat;
 pub(crate) mod conv;
 pub(crate) mod cum_sum;
@@ -103,6 +104,7 @@ mod words;
 mod work;
 
 pub use bounds::check;
+pub use byte_grids::byte_storages;
 pub use integers::input_ranges;
 pub use layer_block::layer_block;
 pub use lookup::{dispatch_rows, input_rows, operations, properties, shaders, work};

@@ -17,7 +17,7 @@ Blocks: TypeAlias = Literal[
     "auto", "software", "nvidia", "amd", "intel", "adreno", "mali", "powervr", "apple", "unknown"
 ]
 Stream: TypeAlias = Literal["none", "weights", "io", "all"]
-Precision: TypeAlias = Literal["f32", "f16"]
+Precision: TypeAlias = Literal["f32", "f16", "u8"]
 Weights: TypeAlias = Literal["f32", "f16", "file", "int8"]
 Size: TypeAlias = int | str
 # Name and value of an option, as passed to the native module.

@@ -150,7 +150,7 @@ class InferenceSession:
         Part of an adapter's name, or its PCI address (`texpool.list_adapters()`). Defaults to the adapter that wgpu
         prefers. Sessions of a process share their device.
     precision
-        Storage of activations and weights: "f32" or "f16".
+        Storage of activations and weights: "f32", "f16", or "u8" for 8-bit tensors in bytes.
     weights
         Storage of weights: "f32", "f16", "file" for the file's own format, or "int8", quantized by output channel.
     strategy
@@ -340,7 +340,7 @@ class InferenceSession:
 
     @property
     def precision(self) -> str:
-        """How activations and weights are stored: "f32" or "f16"."""
+        """How activations and weights are stored: "f32", "f16" or "u8"."""
         return self._session.precision
 
     def save_plan(self, path: str | os.PathLike[str] | None = None) -> bytes:

@@ -150,7 +150,7 @@ impl RowDependencies {
                 let inside = schedule.subtensors[tensor];
                 let alike = inside.is_some()
                     || shape.rows() == info.rows as usize
-                        && shape.row_texels() == schedule.storages[storage].row_texels as usize;
+                        && graph.tensors[tensor].row_texels() == schedule.storages[storage].row_texels as usize;
                 let first = schedule.layout_of(graph, tensor).row;
                 // With a view in between, the writer and the reader number rows differently, so each result row needs
                 // all rows.

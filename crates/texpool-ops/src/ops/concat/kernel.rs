@@ -10,7 +10,7 @@ use super::Concat;
 use crate::{
     graph::{Constant, Graph, Node, Shape, TensorId},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Operand, SectionLayout, SectionRole, Shader, StepContext,
+        Dispatch, EpilogueParams, KernelError, KernelParams, SectionLayout, SectionRole, Shader, StepContext,
         WeightPieces, WeightSection, WeightSections, common, pack, wgsl::shader_params,
     },
     ops::{
@@ -319,7 +319,9 @@ fn dispatch(
         ("ALIGNED", common::flag(aligned)),
     ];
     let mut dispatch = common::dispatch(step, SHADER, epilogue, params, items, constants, &[]);
-    dispatch.input = read.first().map(|part: &&Operand| part.texture);
+    if let Some(first) = read.first() {
+        dispatch = dispatch.reading(first);
+    }
     if let Some(second) = read.get(1) {
         dispatch = dispatch.reading_second(second);
     }

@@ -148,7 +148,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         ("WHOLE_TEXELS", common::flag(!elementwise && axis != 3)),
     ];
     let mut dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]);
-    dispatch.input = first.or(computed).map(|operand| operand.texture);
+    if let Some(first) = first.or(computed) {
+        dispatch = dispatch.reading(first);
+    }
     if let Some(second) = second {
         dispatch = dispatch.reading_second(second);
     }
