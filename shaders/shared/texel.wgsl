@@ -28,7 +28,7 @@ struct DispatchParams {
     end_row: u32,        // behind the last
     first: u32,          // number of what is computed first, where a kernel counts something else than rows
     weight_base: u32,    // the operator's first weight texel
-    weight_shift: u32,   // log2 of the weight texture's width; above WEIGHT_SHIFT_BITS bits, texels before the weights
+    weight_shift: u32,   // log2 of the weight texture's width; above SHIFT_BITS bits, texels before the weights
     first_slice: u32,    // of the result
     bias: u32,           // first weight texel of the biases
 }
@@ -42,16 +42,14 @@ struct Tensor {
     rows: u32,     // word of the row table
     mask: u32,     // which bits of a row's number count in the table: all of them, or none
     stride: u32,   // from a row to the next, where none do
-    shift: u32,    // log2 of the texture's width
+    shift: u32,    // log2 of the texture's width; above SHIFT_BITS bits, in a pool of bytes, the multiple that byte 0 is
     w: u32,
     h: u32,
     b: u32,
     c: u32,
     slices: u32,
     pitch: u32,    // from a slice of a row to the next
-    plane: u32,    // from a plane of a row to the next, in a pool of bytes
-    least: f32,    // multiple of the scale that byte 0 is, in a pool of bytes
-    scale: f32,    // between the values of two bytes, in a pool of bytes
+    storage: u32,  // in a pool of bytes: texels from a plane of a row to the next, or the bits of the scale
 }
 
 fn param(i: u32) -> vec4<u32> {

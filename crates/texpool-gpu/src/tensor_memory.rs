@@ -130,8 +130,8 @@ const WEIGHT_WORDS: &str = "fn weight_word(texel: u32, shift: u32) -> u32 { \
     let bytes = load_weight_bytes(texel, shift) << vec4(0u, 8u, 16u, 24u); \
     return (bytes.x | bytes.y) | (bytes.z | bytes.w); }\n\
     fn weight_words(texel: u32, shift: u32) -> vec4<u32> { \
-    let first = texel * 4u + (shift >> WEIGHT_SHIFT_BITS); \
-    let width = extractBits(shift, 0u, WEIGHT_SHIFT_BITS); \
+    let first = texel * 4u + (shift >> SHIFT_BITS); \
+    let width = extractBits(shift, 0u, SHIFT_BITS); \
     return vec4(weight_word(first, width), weight_word(first + 1u, width), \
     weight_word(first + 2u, width), weight_word(first + 3u, width)); }\n";
 const WORDS_OF_WEIGHTS: &str =

@@ -13,21 +13,21 @@ use crate::graph::{Shape, TexelStorage};
 shared_constants! {
     /// Offsets in a block, in groups of four words.
     POSITIONS:
-    // `StepParams` takes one group, and each tensor four.
+    // `StepParams` takes one group, and each tensor three.
     OUTPUT_TENSOR = 1,
-    INPUT_TENSOR = 5,
-    SECOND_TENSOR = 9,
-    FAMILY_PARAMS = 13,
-    // The index of the dispatch's first counter is stored after the parameters of the output tensor, which leave three
-    // words of their last group free.
-    COUNTER_GROUP = 3,
+    INPUT_TENSOR = 4,
+    SECOND_TENSOR = 7,
+    FAMILY_PARAMS = 10,
+    // The index of the dispatch's first counter is stored after the parameters of the output tensor, which leave a word of
+    // their last group free.
+    COUNTER_GROUP = 2,
     COUNTER_LANE = 3,
 }
 
 shared_constants! {
-    /// Bits of `weight_shift` for the width of the texture.
-    WEIGHT_TEXTURES:
-    WEIGHT_SHIFT_BITS = 8,
+    /// Bits of `shift` and `weight_shift` for the width of the texture; in a pool of bytes, the others have a number.
+    TEXTURES:
+    SHIFT_BITS = 8,
 }
 
 shared_constants! {
@@ -60,8 +60,8 @@ shader_params! {
         first: u32,
         /// First weight texel.
         weight_base: u32,
-        /// Base-two logarithm of the weight texture's width. Above [`WEIGHT_SHIFT_BITS`] bits, the number of texels of
-        /// bytes before the first weight.
+        /// Base-two logarithm of the weight texture's width. Above [`SHIFT_BITS`] bits, the number of texels of bytes
+        /// before the first weight.
         weight_shift: u32,
         /// First slice of the result.
         first_slice: u32,
@@ -89,7 +89,8 @@ shader_params! {
         mask: u32,
         /// Texels between rows, if the table does not list every row.
         stride: u32,
-        /// Base-two logarithm of the texture's width.
+        /// Base-two logarithm of the texture's width. Above [`SHIFT_BITS`] bits, the multiple of the scale that byte 0
+        /// represents, plus [`ZERO_MULTIPLE`].
         shift: u32,
         w: usize,
         h: usize,
@@ -98,11 +99,8 @@ shader_params! {
         slices: usize,
         /// Texels between slices of a row.
         pitch: u32,
-        /// Texels between the planes of a row, if it has any.
-        plane: u32,
-        /// Multiple of the scale that byte 0 represents, and the scale, if values are bytes.
-        least: f32,
-        scale: f32,
+        /// Texels between the planes of a row, or the bits of the scale of bytes.
+        storage: u32,
     }
 }
 
@@ -111,16 +109,19 @@ const TENSOR_GROUPS: usize = wgsl::groups(TensorParams::FIELDS);
 
 impl TensorParams {
     fn new(s: Shape, shift: u32, pitch: u32, storage: TexelStorage) -> Self {
-        let (plane, least, scale) = match storage {
-            TexelStorage::Values => (0, 0.0, 0.0),
-            TexelStorage::Bytes { scale, least } => (0, f32::from(least), scale),
-            TexelStorage::Planes => (s.row_texels() as u32, 0.0, 0.0),
+        let (number, storage) = match storage {
+            TexelStorage::Values => (0, 0),
+            TexelStorage::Bytes { scale, least } => ((i32::from(least) + ZERO_MULTIPLE) as u32, scale.to_bits()),
+            TexelStorage::Planes => (0, s.row_texels() as u32),
         };
-        let (slices, [rows, mask, stride]) = (s.slices(), [0; 3]);
+        let (shift, slices, [rows, mask, stride]) = (shift | number << SHIFT_BITS, s.slices(), [0; 3]);
         // `finish` fills in the row table fields, because only then the table offsets are known.
-        Self { rows, mask, stride, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices, pitch, plane, least, scale }
+        Self { rows, mask, stride, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices, pitch, storage }
     }
 }
+
+/// Offset of the multiples in `shift`, which makes them positive.
+const ZERO_MULTIPLE: i32 = -(i16::MIN as i32);
 
 /// Array lengths for blocks in uniform memory. WGSL requires a fixed length, and a binding must cover the whole
 /// array, so the last block of a buffer is padded to the array length; a small network uses the smallest length. The
@@ -160,7 +161,7 @@ impl KernelParams {
         let params = Self::with_head(StepParams { alphas, betas }, &step.output, &step.rows, items);
         let mut params = if let Some(add) = &step.add { params.second(add) } else { params };
         params.dispatch.weight_base = step.weights.base();
-        params.dispatch.weight_shift = step.weights.shift | step.weights.bytes_from.unwrap_or(0) << WEIGHT_SHIFT_BITS;
+        params.dispatch.weight_shift = step.weights.shift | step.weights.bytes_from.unwrap_or(0) << SHIFT_BITS;
         params.dispatch.first_slice = step.slices.start;
         params
     }

@@ -22,7 +22,7 @@ pub(crate) mod helpers {
 const SHARED_CONSTANTS: [ConstantTable; 7] = [
     grid::GRID,
     params::POSITIONS,
-    params::WEIGHT_TEXTURES,
+    params::TEXTURES,
     params::COUNTS,
     functions::ACTIVATIONS,
     functions::REQUANTIZE,
