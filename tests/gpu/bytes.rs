@@ -192,7 +192,7 @@ fn every_step_has_the_values_of_floats() {
             true
         };
         session.run_stepwise(&[&x, &gain], seen).unwrap();
-        // Reshapes of floats are steps in a pool of bytes, so steps are told apart by what they wrote.
+        // A pool of bytes has more steps, for reshapes of floats. Steps are matched by the tensor that they write.
         let tensor = |step: usize| session.compiled().schedule().steps[step].node;
         let name = |step: usize| {
             session.compiled().graph().tensors[session.compiled().graph().nodes[tensor(step)].output].name.clone()

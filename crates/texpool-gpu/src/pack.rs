@@ -47,16 +47,20 @@ pub(super) fn half(value: f32) -> f16 {
 
 /// Counts finite values beyond the range of the texels; the nearest number in the range is stored.
 pub(super) fn saturated(values: &[f32], format: TexelFormat, storage: TexelStorage) -> u64 {
-    let is_beyond: &dyn Fn(f32) -> bool = match (format, storage) {
-        (TexelFormat::Rgba16Float, _) => &exceeds_half,
+    match (format, storage) {
+        (TexelFormat::Rgba16Float, _) => count(values, exceeds_half),
         (TexelFormat::Rgba8Uint, TexelStorage::Bytes { scale, .. }) => {
             let [least, most] = [u8::MIN, u8::MAX].map(|byte| storage.value(byte));
             let half = scale / 2.0;
-            &move |value: f32| value.is_finite() && (value < least - half || value > most + half)
+            count(values, |value| value.is_finite() && (value < least - half || value > most + half))
         }
-        _ => return 0,
-    };
-    values.iter().filter(|&&value| is_beyond(value)).count() as u64
+        _ => 0,
+    }
+}
+
+/// Counts the values with a property. Generic, so that the property of each value is no indirect call.
+fn count(values: &[f32], has_property: impl Fn(f32) -> bool) -> u64 {
+    values.iter().filter(|&&value| has_property(value)).count() as u64
 }
 
 /// Writes dense values as texels into `bytes`. Lanes without a channel must already be zero; only texels of bytes that

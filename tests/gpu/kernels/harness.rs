@@ -20,7 +20,7 @@ use super::rng::Rng;
 use crate::support::{EVERY_TEST, graphs::n, open};
 
 const POISON: [f32; 4] = [f32::NAN; 4];
-/// The same in texels of bytes: four of them are NaN.
+/// Poison in texels of bytes. Four such bytes are a NaN.
 const POISON_BYTE: f32 = 255.0;
 /// Widths of textures, in the order the arrangements take them.
 const WIDTHS: [u32; 5] = [64, 1, 4096, 8, 256];

@@ -3,8 +3,8 @@
 use texpool_ops::graph::Tensor;
 use texpool_plan::{TexelFormat, TextureSpec};
 
-/// Returns the texture for a graph input or output. It holds the whole tensor, row after row from the
-/// first texel. It is 256 texels wide, or wider if the height would exceed `max_extent`.
+/// Returns the texture for a graph input or output. It holds the whole tensor, row after row from the first texel. It is 256
+/// texels wide, or wider if the height would exceed `max_extent`.
 pub fn io_texture(tensor: &Tensor, format: TexelFormat, max_extent: u32) -> TextureSpec {
     let texels = tensor.texels();
     let mut width = 256u64;

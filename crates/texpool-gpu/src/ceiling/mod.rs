@@ -39,8 +39,7 @@ const CHAIN: (u32, usize) = (256, 33);
 const PARTS: usize = 2 + 2 * SIZES.len();
 
 /// Measures the ceilings of a device for texels of `format`, with 128 MiB of its memory. A pool of bytes gets those of
-/// 32-bit floats. `progress` gets the number of
-/// finished parts and the total, and returns whether to continue.
+/// 32-bit floats. `progress` gets the number of finished parts and the total, and returns whether to continue.
 ///
 /// # Errors
 /// Errors of the device; [`GpuError::Cancelled`] if `progress` stops.

@@ -45,7 +45,7 @@ impl Multiples {
     fn within(self, least: f32, most: f32) -> Option<Self> {
         let bound = |bound: f32| if bound.is_finite() { self.steps(bound) } else { Some(bound) };
         let (low, high) = (bound(least)?, bound(most)?);
-        // As `min(max(x, low), high)`, whichever bound is greater.
+        // Clips as the kernels do: if the bounds are swapped, the upper one wins.
         let bounded = |x: f32| x.max(low).min(high);
         Some(Self { least: bounded(self.least), most: bounded(self.most), ..self })
     }
