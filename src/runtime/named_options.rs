@@ -106,7 +106,7 @@ impl NamedOptions {
     /// ```
     /// let options = texpool::NamedOptions::help();
     /// let precision = options.iter().find(|option| option.name == "precision").unwrap();
-    /// assert_eq!(precision.texts, "`f32`, `f16`; default `f32`");
+    /// assert_eq!(precision.texts, "`f32`, `f16`, `u8`; default `f32`");
     /// ```
     pub fn help() -> Vec<OptionHelp> {
         let help = |&OptionRow { name, texts, purpose, .. }: &OptionRow| OptionHelp { name, texts: texts(), purpose };
