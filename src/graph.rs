@@ -12,6 +12,6 @@ pub use texpool_ops::graph::{
     PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu, QuantParams, Quantization, QuantizedAdd, QuantizedSum, Reals,
     Recurrent, Reduce, ReduceKind, Requantization, Requantize, Reshape, Resize, ResizeAxis, ResizeMode, Rounding,
     SeparableConv2d, Shape, ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor,
-    TensorId, Threshold, Tile, TopK, Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput,
-    WinogradTile, check, infer, texels_agree,
+    TensorId, TexelStorage, Threshold, Tile, TopK, Transpose, TransposeConv, Unary, Variable, WinogradInput,
+    WinogradOutput, WinogradTile, check, infer, texels_agree,
 };
