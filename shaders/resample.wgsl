@@ -12,6 +12,8 @@ struct Params {
 
 // 1, 2 or 4.
 override TAPS: u32 = 2u;
+// True for 8-bit integers with whole weights, whose sums floats could not hold.
+override INTEGER: bool = false;
 // True if a position may lie outside the image.
 override OUTSIDE: bool = false;
 
@@ -38,14 +40,25 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     } else {
         let rows = bitcast<vec4<f32>>(param(args.row_parts + o.y));
         let columns = bitcast<vec4<f32>>(param(args.column_parts + o.x));
+        var sum = vec4(0i);
         for (var j = 0u; j < TAPS; j++) {
             let start = row_start(src, image + held(top + i32(j), src.h)) + o.slice * src.pitch;
+            // ONNX Runtime adds up four products if a resize is linear, and first those of each row if it is cubic.
             var line = vec4(0.0);
             for (var i = 0u; i < TAPS; i++) {
-                line += columns[i] * read_input(src, start + held(left + i32(i), src.w));
+                let pixel = read_input(src, start + held(left + i32(i), src.w));
+                let weight = rows[j] * columns[i];
+                if INTEGER {
+                    sum += i32(weight) * vec4<i32>(pixel);
+                } else if TAPS == 2u {
+                    value += weight * pixel;
+                } else {
+                    line += columns[i] * pixel;
+                }
             }
-            value += rows[j] * line;
+            if TAPS == 4u { value += rows[j] * line; }
         }
+        if INTEGER { value = vec4<f32>(sum / i32(INTEGER_UNIT)); }
     }
     return value;
 }

@@ -206,11 +206,21 @@ fn mish(x: vec4<f32>) -> vec4<f32> {
     return x * (n / (n + 2.0));
 }
 
-// Bounds values by two signed halves of a word.
+// The signed halves of a word.
+fn signed_halves(word: u32) -> vec2<f32> {
+    return vec2(f32(extractBits(bitcast<i32>(word), 0u, 16u)), f32(extractBits(bitcast<i32>(word), 16u, 16u)));
+}
+
+// Bounds values by the two halves of a word.
 fn within_limits(x: vec4<f32>, limits: u32) -> vec4<f32> {
-    let least = f32(extractBits(bitcast<i32>(limits), 0u, 16u));
-    let most = f32(extractBits(bitcast<i32>(limits), 16u, 16u));
-    return bounded(x, vec4(least), vec4(most));
+    let bounds = signed_halves(limits);
+    return bounded(x, vec4(bounds.x), vec4(bounds.y));
+}
+
+// Integers of 8 bits, counted from the zero point. The halves of a word are that and the least integer.
+fn quantized_byte(steps: vec4<f32>, word: u32) -> vec4<f32> {
+    let range = signed_halves(word);
+    return bounded(round(steps + range.x), vec4(range.y), vec4(range.y + 255.0)) - range.x;
 }
 
 // The nearest whole numbers, with halves rounded away from zero.
@@ -299,6 +309,9 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         case ACT_MISH: { return mish(x); }
         case ACT_FAKE_QUANT: { return within_limits(rounded_away(x / alpha), beta) * alpha; }
         case ACT_QUANTIZE: { return within_limits(rounded_away(x / alpha), beta); }
+        case ACT_FAKE_QUANT_EVEN: { return within_limits(round(x / alpha), beta) * alpha; }
+        case ACT_QUANTIZE_EVEN: { return within_limits(round(x / alpha), beta); }
+        case ACT_QUANTIZE_BYTE: { return quantized_byte(x / alpha, beta); }
         case ACT_ROUND_AWAY: { return within_limits(rounded_away(x + alpha) - alpha, beta); }
         case ACT_REQUANTIZE_FIXED: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, true); }
         case ACT_REQUANTIZE_FLOAT: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, false); }

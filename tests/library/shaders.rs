@@ -118,7 +118,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ),
     ("reduce", &[("KIND", Named(&["REDUCE_"]))]),
     ("reduce_wide", &[("KIND", Named(&["REDUCE_"]))]),
-    ("resample", &[("TAPS", Sizes(&[1.0, 2.0, 4.0])), ("OUTSIDE", Flag)]),
+    ("resample", &[("TAPS", Sizes(&[1.0, 2.0, 4.0])), ("INTEGER", Flag), ("OUTSIDE", Flag)]),
     ("resize", &[("BILINEAR", Flag), ("COORDS", Named(&["COORDS_"]))]),
     (
         "separable",

@@ -117,7 +117,14 @@ fn activations() {
 fn values_rounded_to_a_grid() {
     let mut harness = Harness::new();
     for scale in [0.125, 0.1, 0.0078125, 3.7] {
-        let grids = [Unary::FakeQuant { scale, least: -128, most: 127 }, Unary::FakeQuant { scale, least: 0, most: 6 }];
+        let grids = [
+            Unary::FakeQuant { scale, least: -128, most: 127 },
+            Unary::FakeQuant { scale, least: 0, most: 6 },
+            Unary::FakeQuantEven { scale, least: -3, most: 9 },
+            Unary::QuantizeEven { scale, least: -131, most: 124 },
+            Unary::QuantizeByte { scale, zero: 131, least: 0 },
+            Unary::QuantizeByte { scale, zero: -2, least: -128 },
+        ];
         // Multiples of a sixteenth are halves of the first grid.
         check(&mut harness, |x| (x * 16.0).round() / 16.0, &grids);
         check(&mut harness, |x| x * 0.37, &grids);

@@ -97,6 +97,15 @@ fn resizes_by_any_definition() {
             }
         }
     }
+    let crop = CoordMode::TfCropAndResize { start: [0.2, -0.1], end: [1.3, 0.8], extrapolation: 3.0 };
+    harness.inputs(|x| (x * 60.0).round());
+    for coords in [CoordMode::HalfPixel, CoordMode::AlignCorners, crop] {
+        for (from, to) in [([2, 3, 4, 5], [2, 6, 8, 5]), ([1, 9, 7, 3], [1, 4, 1, 3]), ([1, 1, 1, 6], [1, 5, 4, 6])] {
+            let resize = Resize { mode: ResizeMode::LinearInteger, coords, scale: None };
+            case(&mut harness, Op::Resize(resize), &[placed(from)], to);
+        }
+    }
+    harness.inputs(|x| x);
     let mode = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
     let op = Op::Resize(Resize { mode, coords: CoordMode::HalfPixel, scale: None });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);

@@ -25,6 +25,7 @@ mod open_extents;
 mod options;
 mod outline;
 mod qlinear;
+mod quanta;
 mod quantised;
 mod recurrent;
 mod refusals;

@@ -17,6 +17,7 @@ mod dead;
 mod edit;
 mod epilogue;
 mod exact_division;
+mod fake_quant;
 mod flatten;
 mod fold_into_consumer;
 mod fold_into_producer;

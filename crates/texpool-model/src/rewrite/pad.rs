@@ -105,11 +105,11 @@ fn never_negative(ctx: &RewriteContext, tensor: TensorId) -> bool {
         (Act::None, Op::Unary(unary)) if node.epilogue.is_empty() => Act::Unary(*unary),
         _ => last,
     };
-    use Unary::{Abs, Clip, Exp, FakeQuant, Logistic, Relu, Relu6, Sqrt, Square};
+    use Unary::{Abs, Clip, Exp, FakeQuant, FakeQuantEven, Logistic, Relu, Relu6, Sqrt, Square};
     match last {
         Act::Unary(Relu | Relu6 | Logistic | Exp | Sqrt | Square | Abs) => true,
         Act::Unary(Clip { min, .. }) => min >= 0.0,
-        Act::Unary(FakeQuant { least, .. }) => least >= 0,
+        Act::Unary(FakeQuant { least, .. } | FakeQuantEven { least, .. }) => least >= 0,
         _ => false,
     }
 }

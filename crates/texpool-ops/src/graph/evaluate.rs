@@ -20,6 +20,17 @@ pub(super) fn bounded(x: f32, least: f32, most: f32) -> f32 {
     if raised > most { most } else { raised }
 }
 
+/// `min(max(round(x / scale), least), most)`, with halves rounded to the even one.
+pub(super) fn quantized_even(x: f32, scale: f32, least: i16, most: i16) -> f32 {
+    bounded((x / scale).round_ties_even(), f32::from(least), f32::from(most))
+}
+
+/// `min(max(round(x / scale + zero), least), least + 255) - zero`, with halves rounded to the even one.
+pub(super) fn quantized_byte(x: f32, scale: f32, zero: i16, least: i16) -> f32 {
+    let (zero, least) = (f32::from(zero), f32::from(least));
+    bounded((x / scale + zero).round_ties_even(), least, least + 255.0) - zero
+}
+
 /// Evaluates a function in double precision.
 pub(super) fn in_double(x: f32, function: impl Fn(f64) -> f64) -> f32 {
     function(f64::from(x)) as f32

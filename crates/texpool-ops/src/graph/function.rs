@@ -30,7 +30,9 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use super::evaluate::{bounded, erf, floor_mod, greater, in_double, lesser, softplus, truth};
+use super::evaluate::{
+    bounded, erf, floor_mod, greater, in_double, lesser, quantized_byte, quantized_even, softplus, truth,
+};
 
 /// Generates [`Unary`] from the table below: the functions with their parameters, their names and their values. Every
 /// parameter has an example value, from which [`Unary::EXAMPLES`] is built.
@@ -280,6 +282,36 @@ unary_functions! {
         /// Greatest result.
         most: i16 = 6,
     } => "QUANTIZE", |x| bounded((x / scale).round(), f32::from(least), f32::from(most)),
+    /// `min(max(round(x / scale), least), most) * scale`, with halves rounded to the even one: ONNX's `QuantizeLinear` and
+    /// `DequantizeLinear`.
+    FakeQuantEven {
+        /// Distance of neighbouring values, above zero.
+        scale: f32 = 0.125,
+        /// Least multiple of it.
+        least: i16 = -9,
+        /// Greatest multiple of it.
+        most: i16 = 6,
+    } => "DequantizeLinear", |x| quantized_even(x, scale, least, most) * scale,
+    /// `min(max(round(x / scale), least), most)`, with halves rounded to the even one: ONNX's `QuantizeLinear`, counted
+    /// from the zero point.
+    QuantizeEven {
+        /// Distance of neighbouring values, above zero.
+        scale: f32 = 0.125,
+        /// Least result.
+        least: i16 = -9,
+        /// Greatest result.
+        most: i16 = 6,
+    } => "QuantizeLinear", |x| quantized_even(x, scale, least, most),
+    /// `min(max(round(x / scale + zero), least), least + 255) - zero`, with halves rounded to the even one: the 8-bit
+    /// integers that ONNX Runtime computes behind pools, counted from the zero point.
+    QuantizeByte {
+        /// Distance of neighbouring values, above zero.
+        scale: f32 = 0.125,
+        /// The zero point.
+        zero: i16 = 3,
+        /// Least integer, counted from zero.
+        least: i16 = -128,
+    } => "QuantizeLinear", |x| quantized_byte(x, scale, zero, least),
     /// `min(max(round(x + origin) - origin, least), most)`, with halves rounded away from zero. Rounds integers that
     /// are counted from their zero point as a runtime rounds them that counts from zero.
     RoundAway {

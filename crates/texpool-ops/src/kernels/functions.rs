@@ -74,6 +74,9 @@ unary_codes! {
         ACT_ROUND_AWAY = 25 => RoundAway { origin, least, most } (origin, limits(least, most)),
         ACT_REQUANTIZE_FIXED = 26,
         ACT_REQUANTIZE_FLOAT = 27,
+        ACT_FAKE_QUANT_EVEN = 28 => FakeQuantEven { scale, least, most } (scale, limits(least, most)),
+        ACT_QUANTIZE_EVEN = 29 => QuantizeEven { scale, least, most } (scale, limits(least, most)),
+        ACT_QUANTIZE_BYTE = 30 => QuantizeByte { scale, zero, least } (scale, limits(zero, least)),
     }
 
     /// Functions that `unary.wgsl` supports in addition. Lower codes are reserved for `activate`, which it calls.
@@ -123,7 +126,7 @@ pub(crate) fn in_epilogue(function: Unary) -> Option<(u32, f32, u32)> {
     ACTIVATIONS.iter().any(|&(_, held)| held == coded.0).then_some(coded)
 }
 
-/// Returns two bounds of 16 bits as one word, because there are three numbers for two parameters.
+/// Returns two numbers of 16 bits as one word, because there are three numbers for two parameters.
 const fn limits(least: i16, most: i16) -> u32 {
     least.cast_unsigned() as u32 | (most.cast_unsigned() as u32) << 16
 }

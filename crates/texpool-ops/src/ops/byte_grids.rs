@@ -111,7 +111,7 @@ fn of_op(graph: &Graph, node: &Node, grids: &IdVec<TensorId, Option<Multiples>>)
         Op::Pad(Pad { mode: PadMode::Constant(_), .. }) => None,
         Op::Pool2d(pool) if pool.kind == PoolKind::Max => x(),
         Op::Reduce(reduce) if matches!(reduce.kind, ReduceKind::Max | ReduceKind::Min) => x(),
-        Op::Resize(resize) if matches!(resize.mode, ResizeMode::Nearest(_)) => x(),
+        Op::Resize(resize) if resize.mode == ResizeMode::LinearInteger => x().filter(|x| x.scale == 1.0),
         op if op.moves_only() => {
             let (&first, rest) = node.inputs.split_first()?;
             rest.iter().try_fold(grids[first]?, |grid, &id| grid.hull(grids[id]?))
@@ -153,8 +153,16 @@ fn activated(x: Option<Multiples>, act: Act) -> Option<Multiples> {
 
 fn function(x: Option<Multiples>, unary: Unary) -> Option<Multiples> {
     match unary {
-        Unary::FakeQuant { scale, least, most } => Multiples::new(scale, least, most),
-        Unary::Quantize { least, most, .. } | Unary::RoundAway { least, most, .. } => Multiples::new(1.0, least, most),
+        Unary::FakeQuant { scale, least, most } | Unary::FakeQuantEven { scale, least, most } => {
+            Multiples::new(scale, least, most)
+        }
+        Unary::Quantize { least, most, .. }
+        | Unary::QuantizeEven { least, most, .. }
+        | Unary::RoundAway { least, most, .. } => Multiples::new(1.0, least, most),
+        Unary::QuantizeByte { zero, least, .. } => {
+            let least = least.checked_sub(zero)?;
+            Multiples::new(1.0, least, least.checked_add(u8::MAX.into())?)
+        }
         Unary::Round | Unary::Floor | Unary::Ceil | Unary::Trunc => Some(x.filter(|x| x.scale == 1.0).unwrap_or(WHOLE)),
         Unary::Relu => x?.within(0.0, f32::INFINITY),
         Unary::Relu6 => x?.within(0.0, 6.0),

@@ -1,11 +1,11 @@
 //! Replaces layers between dequantisations and quantisations by layers of integers, as ONNX Runtime computes them.
 //!
 //! Nodes of quantised operators, and `QuantizeLinear` and `DequantizeLinear` around operators of floats, have become the
-//! same arithmetic in the graph: `(q - zero) * scale` in front, `clip(round(y / scale) + zero)` behind. In between stands
+//! same nodes of the graph: `(q - zero) * scale` in front, [`Unary::QuantizeEven`] and `+ zero` behind. In between stands
 //! a layer whose weights are integers with scales. Such a layer is replaced by one of the integers `q - zero`, the
 //! *quanta*, whose sums are exact. Rewriting removes the nodes that nothing reads any more.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::import::{
     common::{
@@ -16,8 +16,9 @@ use crate::import::{
     meter::Meter,
 };
 use texpool_ops::graph::{
-    Act, Binary, Constant, ElementType, Epilogue, Graph, IdVec, Node, NodeId, Op, QuantParams, Quantization,
-    QuantizedAdd, Reduce, ReduceKind, Requantization, Tensor, TensorId, Unary,
+    Act, Binary, Constant, ElementType, Epilogue, Graph, IdVec, Node, NodeId, Op, Pool2d, PoolKind, QuantParams,
+    Quantization, QuantizedAdd, Reduce, ReduceKind, Requantization, Resize, ResizeMode, Softmax, Tensor, TensorId,
+    Unary,
 };
 
 /// Limit on the nodes between integers and the node that made them, such as pools and reshapes.
@@ -26,12 +27,16 @@ const MAX_MOVES: usize = 16;
 /// Limit on the integers in a sum, which 32-bit floats then hold.
 const MAX_SUMMED: usize = 1 << 16;
 
-/// The quanta of reals, `quanta * scale`, and the zero point of their integers.
+/// Bounds of integers of 8 bits.
+const BYTES: [[f32; 2]; 2] = [[0.0, 255.0], [-128.0, 127.0]];
+
+/// The quanta of reals, `quanta * scale`, the zero point of their integers, and the bounds counted from it.
 #[derive(Clone, Copy, Debug)]
 struct Quanta {
     tensor: TensorId,
     scale: f32,
     zero: f32,
+    bounds: [f32; 2],
 }
 
 /// A quantisation: the reals that are divided by the scale and rounded, the zero point, and the bounds counted
@@ -50,30 +55,40 @@ struct Links {
     readers: IdVec<TensorId, Vec<NodeId>>,
     /// The graph's outputs.
     outputs: HashSet<TensorId>,
-    /// Tensors of quanta that replaced nodes compute.
-    made: HashSet<TensorId>,
+    /// Bounds of tensors of quanta.
+    bounds: HashMap<TensorId, [f32; 2]>,
 }
 
 /// Replaces every layer between 8-bit integers.
 pub(super) fn compute_with_quanta(graph: &mut Graph, meter: &mut Meter) -> Result<(), Problem> {
     meter.work(graph.nodes.len())?;
-    if !graph.nodes.iter().any(|node| matches!(node.op, Op::Unary(Unary::Round))) {
+    if !graph.nodes.iter().any(|node| matches!(node.op, Op::Unary(Unary::QuantizeEven { .. }))) {
         return Ok(());
     }
     let mut links = Links::new(graph);
     for id in graph.nodes.ids() {
         let Some(rounding) = links.rounding(graph, id) else { continue };
+        let output = graph.nodes[id].output;
+        links.bounds.insert(output, rounding.bounds);
         let Some(layer) = links.only_producer(rounding.reals) else { continue };
         let node = graph.nodes[layer].clone();
-        let replaced = match links.sum(graph, &node, &rounding, meter)? {
+        let plain = match links.moved(graph, &node, &rounding) {
+            None => links.sum(graph, &node, &rounding, meter)?,
+            moved => moved,
+        };
+        let replaced = match plain {
             Some((op, inputs)) => Some((op, inputs, Act::None)),
             None => links.layer(graph, &node, &rounding, meter)?,
         };
         let Some((op, inputs, act)) = replaced else { continue };
-        let output = graph.nodes[id].output;
         let epilogue = Epilogue::of(act);
         graph.nodes[id] = Node { op, inputs, output, epilogue, op_index: node.op_index, integers: None };
-        links.made.insert(output);
+    }
+    for id in graph.nodes.ids() {
+        // Adding the zero point and subtracting it again changes nothing.
+        if let Some(quanta) = links.quanta(graph, graph.nodes[id].output) {
+            graph.nodes[id].inputs[0] = quanta.tensor;
+        }
     }
     Ok(())
 }
@@ -85,9 +100,10 @@ fn number_of_quanta(graph: &mut Graph, number: TensorId, meter: &mut Meter) -> R
     let Some(Quantization { scale, zero_point }) = params else { return Ok(None) };
     meter.memory(NODE_BYTES)?;
     let ones = Constant { scale: Some(QuantParams::whole(1.0, zero_point)), ..constant.clone() };
+    let (zero, [least, most]) = (zero_point as f32, BYTES[usize::from(constant.dtype == ElementType::I8)]);
     let (name, shape) = (format!("{}/quanta", stem(name)), *shape);
     let tensor = push_tensor(graph, name, shape, Some(ones));
-    Ok(Some(Quanta { tensor, scale, zero: zero_point as f32 }))
+    Ok(Some(Quanta { tensor, scale, zero, bounds: [least - zero, most - zero] }))
 }
 
 impl Links {
@@ -99,7 +115,7 @@ impl Links {
             node.operands().for_each(|tensor| readers[tensor].push(id));
         }
         let outputs = graph.outputs.iter().copied().collect();
-        Self { producer, readers, outputs, made: HashSet::new() }
+        Self { producer, readers, outputs, bounds: HashMap::new() }
     }
 
     fn producer<'g>(&self, graph: &'g Graph, tensor: TensorId) -> Option<&'g Node> {
@@ -131,43 +147,38 @@ impl Links {
         }
     }
 
-    /// Returns the quantisation that a node rounds for, if its integers have 8 bits.
+    /// Returns the quantisation that a node computes, if its integers have 8 bits.
     fn rounding(&self, graph: &Graph, id: NodeId) -> Option<Rounding> {
         let node = &graph.nodes[id];
-        let (&Op::Unary(Unary::Round), &[scaled], true) = (&node.op, &node.inputs[..], node.epilogue.is_empty()) else {
+        let (&Op::Unary(Unary::QuantizeEven { scale, least, most }), &[reals]) = (&node.op, &node.inputs[..]) else {
             return None;
         };
-        self.only_reader(graph, scaled)?;
-        let (reals, scale) = self.with_number(graph, scaled, Binary::Div)?;
-        let mut after = self.only_reader(graph, node.output)?;
-        let mut zero = 0.0;
-        if matches!(after.op, Op::Binary(Binary::Add)) {
-            zero = self.with_number(graph, after.output, Binary::Add)?.1;
-            after = self.only_reader(graph, after.output)?;
-        }
-        let Op::Unary(Unary::Clip { min, max }) = after.op else { return None };
-        let is_whole = zero.fract() == 0.0 && (min..=max).contains(&zero);
-        let is_byte = max - min <= 255.0 && is_whole && scale > 0.0;
-        is_byte.then_some(Rounding { reals, scale, zero, bounds: [min - zero, max - zero] })
+        let bounds = [least, most].map(f32::from);
+        let added =
+            self.only_reader(graph, node.output).and_then(|next| self.with_number(graph, next.output, Binary::Add));
+        let zero = added.map_or(0.0, |(_, zero)| zero);
+        BYTES.contains(&bounds.map(|bound| bound + zero)).then_some(Rounding { reals, scale, zero, bounds })
     }
 
     /// Returns the bounds of integers of 8 bits.
     fn byte_bounds(&self, graph: &Graph, mut integers: TensorId) -> Option<[f32; 2]> {
         for _ in 0..MAX_MOVES {
+            if let Some(&bounds) = self.bounds.get(&integers) {
+                return Some(bounds);
+            }
+            if let Some((quanta, zero)) = self.with_number(graph, integers, Binary::Add) {
+                let bounds = self.bounds.get(&quanta)?.map(|bound| bound + zero);
+                return BYTES.contains(&bounds).then_some(bounds);
+            }
             let Some(node) = self.producer(graph, integers) else {
                 return match graph.tensors[integers].element_type {
-                    ElementType::U8 => Some([0.0, 255.0]),
-                    ElementType::I8 => Some([-128.0, 127.0]),
+                    ElementType::U8 => Some(BYTES[0]),
+                    ElementType::I8 => Some(BYTES[1]),
                     _ => None,
                 };
             };
             match (&node.op, &node.inputs[..]) {
-                (&Op::Unary(Unary::Clip { min, max }), &[x]) if max - min <= 255.0 => {
-                    let rounded = self.with_number(graph, x, Binary::Add).map_or(x, |(rounded, _)| rounded);
-                    let rounds = |node: &Node| matches!(node.op, Op::Unary(Unary::Round));
-                    let is_whole = self.made.contains(&rounded) || self.producer(graph, rounded).is_some_and(rounds);
-                    return is_whole.then_some([min, max]);
-                }
+                (Op::Resize(Resize { mode: ResizeMode::LinearInteger, .. }), &[x]) => integers = x,
                 (op, &[x]) if op.moves_only() && !matches!(op, Op::Pad(_)) => integers = x,
                 _ => return None,
             }
@@ -183,15 +194,25 @@ impl Links {
         if !(scale > 0.0 && zero.fract() == 0.0 && (min..=max).contains(&zero)) {
             return None;
         }
-        // Adding the zero point, clipping and subtracting it again changes nothing.
-        let before = self.producer(graph, integers).filter(|node| matches!(node.op, Op::Unary(Unary::Clip { .. })));
-        let unclipped = before.map(|node| node.inputs[0]);
-        let rounded = unclipped.map(|x| self.with_number(graph, x, Binary::Add).unwrap_or((x, 0.0)));
-        let tensor = match rounded {
-            Some((rounded, added)) if added == zero && self.made.contains(&rounded) => rounded,
+        // Adding the zero point and subtracting it again changes nothing.
+        let tensor = match self.with_number(graph, integers, Binary::Add) {
+            Some((quanta, added)) if added == zero => quanta,
             _ => shifted,
         };
-        Some(Quanta { tensor, scale, zero })
+        Some(Quanta { tensor, scale, zero, bounds: [min - zero, max - zero] })
+    }
+
+    /// Returns the operator and the operands that replace a node which only moves values, if its result is quantised as
+    /// its operands are.
+    fn moved(&self, graph: &Graph, node: &Node, rounding: &Rounding) -> Option<(Op, Vec<TensorId>)> {
+        let moves = node.op.moves_only() && !matches!(node.op, Op::Pad(_));
+        let quanta = |&reals: &TensorId| {
+            let Quanta { tensor, scale, zero, bounds } = self.quanta(graph, reals)?;
+            let is_same = scale == rounding.scale && zero == rounding.zero && bounds == rounding.bounds;
+            is_same.then_some(tensor)
+        };
+        let operands = node.inputs.iter().map(quanta).collect::<Option<Vec<TensorId>>>()?;
+        (moves && node.epilogue.is_empty()).then(|| (node.op.clone(), operands))
     }
 
     /// Returns the operator and the operands that replace a sum of two tensors, or of a tensor and a number, and the
@@ -246,6 +267,19 @@ impl Links {
         if let Some(layer) = LayerIntegers::new(graph, &node.op, &node.inputs, x.scale, meter)? {
             let (operands, act) = layer.operands(graph, &name, (x.tensor, x.scale), &to, meter)?;
             return Ok(Some((node.op.clone(), operands, act)));
+        }
+        if let Op::Pool2d(Pool2d { kind: PoolKind::Average, .. }) = node.op {
+            // ONNX Runtime adds up reals, and adds the zero point before it rounds.
+            let (zero, least) = (rounding.zero as i16, (rounding.zero + least) as i16);
+            let act = Act::Unary(Unary::QuantizeByte { scale, zero, least });
+            return Ok(Some((node.op.clone(), node.inputs.clone(), act)));
+        }
+        if let Op::Softmax(Softmax { beta, log: false }) = node.op {
+            // ONNX Runtime multiplies by the whole part of the scale's reciprocal.
+            let steps = scale.recip().floor();
+            let act = Act::Unary(Unary::QuantizeEven { scale: steps.recip(), least: least as i16, most: most as i16 });
+            let softmax = Softmax { beta: beta * x.scale, log: false };
+            return Ok((steps >= 1.0).then(|| (softmax.into(), vec![x.tensor], act)));
         }
         if let Op::Reduce(Reduce { kind: ReduceKind::Mean, axes }) = node.op {
             let result = graph.shape(node.output);

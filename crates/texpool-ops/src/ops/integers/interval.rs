@@ -7,7 +7,9 @@ use std::{
     collections::BTreeMap,
 };
 
-use crate::graph::{Binary, Graph, IdVec, Node, Op, PoolKind, ReduceKind, Shape, TensorId, Unary};
+use crate::graph::{
+    Act, Binary, Epilogue, Graph, IdVec, Node, Op, PoolKind, ReduceKind, ResizeMode, Shape, TensorId, Unary,
+};
 
 /// Bounds on the values of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,6 +183,13 @@ impl<'g> Intervals<'g> {
         }
     }
 
+    /// Returns the interval of a node's values after its epilogue.
+    pub(super) fn after_epilogue(&self, node: &Node, result: Interval, known: &IdVec<TensorId, Interval>) -> Interval {
+        let Epilogue { first, add, then } = node.epilogue;
+        let first = activated(first, result);
+        activated(then, add.map_or(first, |id| first.plus(self.of(id, known))))
+    }
+
     /// Returns the interval of a node's result without its epilogue; `known` holds the intervals of computed tensors.
     pub(super) fn result(&self, node: &Node, known: &IdVec<TensorId, Interval>) -> Interval {
         let of = |id: TensorId| self.of(id, known);
@@ -246,6 +255,7 @@ impl<'g> Intervals<'g> {
             }
             Op::TopK(_) => x(0),
             Op::Pool2d(pool) if pool.kind == PoolKind::Max => x(0),
+            Op::Resize(resize) if resize.mode == ResizeMode::LinearInteger => x(0),
             // The second operand only selects values.
             Op::Gather(_) | Op::GatherElements(_) => x(0),
             // The border is zero, or the second operand.
@@ -312,6 +322,16 @@ impl<'g> Intervals<'g> {
     }
 }
 
+/// Returns the interval of an activation.
+fn activated(act: Act, x: Interval) -> Interval {
+    match act {
+        Act::None => x,
+        Act::Unary(unary) => function(unary, x),
+        Act::Requantize(requantize) => Interval::whole(requantize.least.into(), requantize.most.into()),
+        Act::Prelu(_) => Interval::ANY,
+    }
+}
+
 /// Returns the interval of a function of one value.
 fn function(unary: Unary, x: Interval) -> Interval {
     let clipped = |least: f64, greatest: f64| Interval {
@@ -330,6 +350,13 @@ fn function(unary: Unary, x: Interval) -> Interval {
         Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => {
             let outward = Interval { least: x.least.floor(), greatest: x.greatest.ceil(), whole: true };
             if x.whole { x } else { outward }
+        }
+        Unary::Quantize { least, most, .. }
+        | Unary::QuantizeEven { least, most, .. }
+        | Unary::RoundAway { least, most, .. } => Interval::whole(least.into(), most.into()),
+        Unary::QuantizeByte { zero, least, .. } => {
+            let least = f64::from(least) - f64::from(zero);
+            Interval::whole(least, least + f64::from(u8::MAX))
         }
         Unary::Not | Unary::NotZero | Unary::IsNan | Unary::IsInf { .. } => Interval::whole(0.0, 1.0),
         Unary::Logistic | Unary::HardSigmoid { .. } => Interval { least: 0.0, greatest: 1.0, whole: false },

@@ -124,7 +124,7 @@ impl<'g> Analysis<'g> {
         let mut found = Vec::new();
         for node in self.graph.nodes.iter().filter(|node| node.integers.is_some() || self.needed[node.output]) {
             let result = self.intervals.result(node, &known);
-            known[node.output] = result;
+            known[node.output] = self.intervals.after_epilogue(node, result, &known);
             if node.integers.is_some_and(|element_type| !self.is_exact(node, element_type, result, &known)) {
                 found.push(node);
             }

@@ -57,6 +57,9 @@ pub struct ResizeAxis {
 }
 
 impl ResizeAxis {
+    /// Sum of the weights of a resize of integers.
+    pub(super) const PARTS: f32 = 1024.0;
+
     /// Creates the resize along height (`axis` 0) or width (1), from `from` to `to` pixels.
     pub fn new(resize: &Resize, axis: usize, from: usize, to: usize) -> Self {
         let Resize { mode, coords, scale } = *resize;
@@ -68,14 +71,18 @@ impl ResizeAxis {
     pub const fn taps(&self) -> usize {
         match self.mode {
             ResizeMode::Nearest(_) => 1,
-            ResizeMode::Linear => 2,
+            ResizeMode::Linear | ResizeMode::LinearInteger => 2,
             ResizeMode::Cubic { .. } => 4,
         }
     }
 
     /// Returns the taps of output pixel `i`, or `None` if it is outside the image and extrapolated.
     pub fn at(&self, i: usize) -> Option<Taps> {
-        let position = self.position(i as f32)?;
+        let mut position = self.position(i as f32)?;
+        let last = self.from as f32 - 1.0;
+        if matches!(self.mode, ResizeMode::Linear | ResizeMode::LinearInteger) {
+            position = position.clamp(0.0, last);
+        }
         let floor = position.floor();
         let part = position - floor;
         let mut weights = [0.0; 4];
@@ -90,8 +97,16 @@ impl ResizeAxis {
                     Rounding::PreferFloor | Rounding::PreferCeil => floor + 1.0,
                 }
             }
+            // ONNX Runtime takes the last pixel twice, which rounds other sums than taking it once.
             ResizeMode::Linear => {
-                weights[..2].copy_from_slice(&[1.0 - part, part]);
+                let pair = if floor == last { [0.5, 0.5] } else { [1.0 - part, part] };
+                weights[..2].copy_from_slice(&pair);
+                floor
+            }
+            ResizeMode::LinearInteger => {
+                let (half, steps) = (Self::PARTS / 2.0, (part * Self::PARTS).floor());
+                let pair = if floor == last { [half, half] } else { [Self::PARTS - steps, steps] };
+                weights[..2].copy_from_slice(&pair);
                 floor
             }
             ResizeMode::Cubic { a, exclude_outside } => {

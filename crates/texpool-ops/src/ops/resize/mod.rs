@@ -74,6 +74,9 @@ pub enum ResizeMode {
     Nearest(Rounding),
     /// Linear in both directions, between two pixels.
     Linear,
+    /// Linear in both directions, between two pixels of 8-bit integers. Positions are rounded down to 1024ths of a pixel,
+    /// and results to the next integer toward zero, as in ONNX Runtime.
+    LinearInteger,
     /// Cubic in both directions, between four pixels.
     Cubic {
         /// Parameter of the cubic; -0.75 and -0.5 are common.
@@ -133,7 +136,7 @@ pub enum CoordMode {
 impl OpSchema for Resize {
     fn name(&self) -> &'static str {
         match self.mode {
-            ResizeMode::Linear => "RESIZE_BILINEAR",
+            ResizeMode::Linear | ResizeMode::LinearInteger => "RESIZE_BILINEAR",
             ResizeMode::Nearest(_) => "RESIZE_NEAREST_NEIGHBOR",
             ResizeMode::Cubic { .. } => "RESIZE_BICUBIC",
         }
@@ -153,7 +156,8 @@ impl OpSchema for Resize {
     }
 
     fn origin(&self) -> Origin {
-        Origin::Computed
+        let crops = matches!(self.coords, CoordMode::TfCropAndResize { .. });
+        if matches!(self.mode, ResizeMode::Nearest(_)) && !crops { Origin::Moved } else { Origin::Computed }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Coords, Resize, TensorFlowResize};
 use crate::{
-    graph::{CoordMode, ResizeAxis, Shape},
+    graph::{CoordMode, ResizeAxis, ResizeMode, Shape},
     ops::reference::{Operands, Reference, ReferenceError, View, each},
 };
 
@@ -40,7 +40,8 @@ pub(crate) fn tensorflow(
     })
 }
 
-/// Resizes in any convention: sums each row of taps from left to right, then the rows from top to bottom.
+/// Resizes in any convention, in the order of ONNX Runtime: sums the four products of a linear resize, and of a cubic one
+/// each row of taps from left to right, then the rows from top to bottom.
 pub(crate) fn taps(x: &View<'_>, resize: &Resize, out: Shape) -> Vec<f32> {
     let extrapolation =
         if let CoordMode::TfCropAndResize { extrapolation, .. } = resize.coords { extrapolation } else { 0.0 };
@@ -48,11 +49,26 @@ pub(crate) fn taps(x: &View<'_>, resize: &Resize, out: Shape) -> Vec<f32> {
     let across = ResizeAxis::new(resize, 1, x.shape.w, out.w);
     each(out, |[b, oy, ox, c]| {
         let (Some(rows), Some(columns)) = (down.at(oy), across.at(ox)) else { return extrapolation };
-        let line = |y: usize| -> f32 {
-            let part = |tap: usize| columns.weights[tap] * x.at([b, y, columns.pixel(tap, x.shape.w), c]);
-            (0..across.taps()).map(part).sum()
-        };
-        (0..down.taps()).map(|tap| rows.weights[tap] * line(rows.pixel(tap, x.shape.h))).sum()
+        let pixel = |row: usize, tap: usize| x.at([b, rows.pixel(row, x.shape.h), columns.pixel(tap, x.shape.w), c]);
+        let taps = 0..across.taps();
+        if resize.mode == ResizeMode::Linear {
+            let product = |row: usize, tap: usize| rows.weights[row] * columns.weights[tap] * pixel(row, tap);
+            return taps
+                .clone()
+                .flat_map(|row| taps.clone().map(move |tap| (row, tap)))
+                .map(|(row, tap)| product(row, tap))
+                .sum();
+        }
+        if resize.mode == ResizeMode::LinearInteger {
+            let product = |row: usize, tap: usize| {
+                rows.weights[row] as i64 * columns.weights[tap] as i64 * pixel(row, tap) as i64
+            };
+            let pixels = taps.clone().flat_map(|row| taps.clone().map(move |tap| (row, tap)));
+            let unit = ResizeAxis::PARTS as i64 * ResizeAxis::PARTS as i64;
+            return (pixels.map(|(row, tap)| product(row, tap)).sum::<i64>() / unit) as f32;
+        }
+        let line = |row: usize| -> f32 { taps.clone().map(|tap| columns.weights[tap] * pixel(row, tap)).sum() };
+        taps.clone().map(|row| rows.weights[row] * line(row)).sum()
     })
 }
 

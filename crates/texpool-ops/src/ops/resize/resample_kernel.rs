@@ -2,7 +2,7 @@
 //! the host.
 
 use crate::{
-    graph::{CoordMode, Resize, ResizeAxis},
+    graph::{CoordMode, Resize, ResizeAxis, ResizeMode},
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         params::FAMILY_PARAMS,
@@ -22,6 +22,8 @@ shared_constants! {
     MARKS:
     /// First pixel of an output pixel outside the image.
     NOWHERE = i32::MIN.cast_unsigned(),
+    /// Sum of the weights of four integers.
+    INTEGER_UNIT = ResizeAxis::PARTS as u32 * ResizeAxis::PARTS as u32,
 }
 
 shader_params! {
@@ -83,6 +85,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<
         extrapolation: extrapolation.unwrap_or_default(),
     });
     let params = params.table(&tables.concat());
-    let constants = vec![("TAPS", taps as f64), ("OUTSIDE", common::flag(extrapolation.is_some()))];
+    let integer = common::flag(resize.mode == ResizeMode::LinearInteger);
+    let constants =
+        vec![("TAPS", taps as f64), ("INTEGER", integer), ("OUTSIDE", common::flag(extrapolation.is_some()))];
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]).reading(input)])
 }

@@ -67,7 +67,7 @@ fn weights(
     let width = scale.min(1.0);
     let (reach, cubic) = match mode {
         ResizeMode::Cubic { a, .. } => (2.0, Some(f64::from(a))),
-        ResizeMode::Linear | ResizeMode::Nearest(_) => (1.0, None),
+        ResizeMode::Linear | ResizeMode::LinearInteger | ResizeMode::Nearest(_) => (1.0, None),
     };
     let exclude_outside = ctx.flag("exclude_outside", false)?;
     // Number of input pixels that contribute to a pixel of the result.

@@ -22,8 +22,8 @@ use crate::import::{
     op_registry::{All, Floats},
 };
 use texpool_ops::graph::{
-    CoordMode, DepthOrder, DepthToSpace, GridSample, MAX_ELEMENTS, Op, Pad, PadMode, Resize, ResizeMode, Rounding,
-    Shape, SpaceToDepth,
+    CoordMode, DepthOrder, DepthToSpace, ElementType, GridSample, MAX_ELEMENTS, Op, Pad, PadMode, Resize, ResizeMode,
+    Rounding, Shape, SpaceToDepth,
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
@@ -38,8 +38,8 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 ];
 
 const AS_ONNX_RUNTIME: &str = "sizes must be known; where the specification differs, as ONNX Runtime: extents and \
-     positions are products of 32 bits, `align_corners` and `tf_crop_and_resize` go by whole pixels of the result, an \
-     axis of scale 1 is not cropped, nothing is done where no extent changes, operator set 10 rounds up where pixels \
+     positions are products of 32 bits, `align_corners` and `tf_crop_and_resize` go by whole pixels of the result, \
+     8-bit integers are interpolated in its arithmetic for channels that lie last, an axis of scale 1 is not cropped, nothing is done where no extent changes, operator set 10 rounds up where pixels \
      become fewer";
 
 fn depth_to_space(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
@@ -317,14 +317,16 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
     Ok(all)
 }
 
-/// Returns the interpolation mode along an axis with this scale.
-fn mode(ctx: &NodeLowering<'_>, scale: f32) -> Result<ResizeMode, Problem> {
+/// Returns the interpolation mode of elements of a type along an axis with this scale.
+fn mode(ctx: &NodeLowering<'_>, elem: ElementType, scale: f32) -> Result<ResizeMode, Problem> {
     let nearest = match is_old(ctx) {
         // Old operator sets have no such attribute. ONNX Runtime rounds up when shrinking.
         true if scale < 1.0 => "ceil".to_owned(),
         true => "floor".to_owned(),
         false => ctx.text("nearest_mode", "round_prefer_floor")?,
     };
+    let is_byte = matches!(elem, ElementType::U8 | ElementType::I8);
+    let is_cropped = ctx.text("coordinate_transformation_mode", "")? == "tf_crop_and_resize";
     Ok(match ctx.text("mode", "nearest")?.as_str() {
         "nearest" => ResizeMode::Nearest(match nearest.as_str() {
             "round_prefer_floor" => Rounding::PreferFloor,
@@ -333,6 +335,7 @@ fn mode(ctx: &NodeLowering<'_>, scale: f32) -> Result<ResizeMode, Problem> {
             "ceil" => Rounding::Ceil,
             other => return Err(Problem::malformed(format!("its nearest_mode is {other}"))),
         }),
+        "linear" | "bilinear" if is_byte && !is_cropped => ResizeMode::LinearInteger,
         "linear" | "bilinear" => ResizeMode::Linear,
         "cubic" => ResizeMode::Cubic {
             a: ctx.float("cubic_coeff_a", -0.75)?,
@@ -354,7 +357,7 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let mut all = sizes(ctx, &x.dims)?;
     all.sort_by_key(|sized| sized.axis);
     // Checked before axes are dropped, so that an unknown mode is always refused.
-    let filter = mode(ctx, 1.0)?;
+    let filter = mode(ctx, x.elem, 1.0)?;
     // If no extent changes, all pixels are copied, whatever the scales say.
     if all.iter().all(|sized| sized.extent == x.dims[sized.axis]) {
         ctx.give(0, Value::Computed(x));
@@ -369,10 +372,10 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let rank = x.dims.len();
     let mut y = x;
     while let Some(last) = all.pop() {
-        let wide = mode(ctx, last.scale)?;
+        let wide = mode(ctx, y.elem, last.scale)?;
         let pair = all.last().copied().filter(|before| last.axis + 1 != rank || before.axis + 2 == rank);
         let pair = match pair {
-            Some(before) if mode(ctx, before.scale)? == wide => all.pop(),
+            Some(before) if mode(ctx, y.elem, before.scale)? == wide => all.pop(),
             _ => None,
         };
         let height = match pair {
@@ -424,16 +427,18 @@ fn resized_by(
     }
     let layout = AtomLayout::of(&dims, &axes);
     let from = |sized: Sized| x.dims.get(sized.axis).copied().unwrap_or(1);
-    // Without stated scales, the quotients of the extents are used, in TensorFlow's arithmetic if the coordinate
-    // convention is one of TensorFlow's. For interpolation the results agree except for the last bit. The nearest
-    // pixel may differ, unless the quotients are powers of two, which are exact in 32 bits.
+    // Quotients of the extents that are powers of two are exact in 32 bits, so TensorFlow's nearest pixel is the same,
+    // and its kernel needs no tables. Interpolation differs in the last bit.
     let exact = |sized: Sized| {
         let (less, more) = (from(sized).min(sized.extent), from(sized).max(sized.extent));
         more.is_multiple_of(less) && (more / less).is_power_of_two()
     };
     let plain = !tall.stated
         && !wide.stated
-        && (!matches!(mode, ResizeMode::Nearest(_)) || coords != CoordMode::AlignCorners && exact(tall) && exact(wide));
+        && matches!(mode, ResizeMode::Nearest(_))
+        && coords != CoordMode::AlignCorners
+        && exact(tall)
+        && exact(wide);
     let scale = (!plain).then_some([tall.scale, wide.scale]);
     let tensor = ctx.emit(Op::Resize(Resize { mode, coords, scale }), &[tensor], layout.shape())?;
     Ok(Computed { tensor, dims, layout, elem: x.elem })

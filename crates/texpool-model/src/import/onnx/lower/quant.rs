@@ -58,6 +58,21 @@ impl Scales {
         Ok(Self { block: ctx.size("block_size", 0)?, ..scales })
     }
 
+    /// Returns the function of one value that quantises to integers within bounds, counted from the zero point, and the
+    /// zero point. `None` unless scale and zero point are a single known number each, and the bounds have 16 bits.
+    fn one_step(&self, bounds: [f32; 2]) -> Option<(Unary, f32)> {
+        let number = |value: &Value| match value {
+            Value::Known(array) if array.len() == 1 => array.to_f32().first().copied(),
+            _ => None,
+        };
+        let scale = number(&self.scale).filter(|scale| scale.is_normal() && *scale > 0.0)?;
+        let zero = self.zero.as_ref().map_or(Some(0.0), number)?;
+        let [least, most] = bounds.map(|bound| bound - zero);
+        let fits = |bound: f32| bound == f32::from(bound as i16);
+        let unary = Unary::QuantizeEven { scale, least: least as i16, most: most as i16 };
+        (self.block == 0 && fits(least) && fits(most)).then_some((unary, zero))
+    }
+
     /// Returns scale and zero point in shapes that broadcast along their axis to a tensor of these extents.
     fn along(&self, ctx: &mut NodeLowering<'_>, extents: &[usize]) -> Result<(Value, Option<Value>), Problem> {
         let rank = extents.len();
@@ -237,9 +252,18 @@ pub(super) fn quantized(
     elem: ElementType,
 ) -> Result<Value, Problem> {
     let (min, max) = range(elem)?;
+    let rounds = ctx.lowering.fake_quant != FakeQuant::Off;
+    if let (true, Value::Computed(x), Some((unary, zero))) = (rounds, x, scales.one_step([min, max])) {
+        let quanta = one(ctx, unary, x, elem)?;
+        // Operators on quanta recognise the zero point by this node.
+        let integers = match zero {
+            0.0 => quanta,
+            zero => two(ctx, Binary::Add, &Value::Computed(quanta), &math::scalar(zero), elem)?,
+        };
+        return Ok(Value::Computed(integers));
+    }
     let (scale, zero) = scales.along(ctx, x.dims())?;
     let scaled = apply(ctx, Binary::Div, x, &scale)?;
-    let rounds = ctx.lowering.fake_quant != FakeQuant::Off;
     let round = |value: Value, ctx: &mut NodeLowering<'_>| -> Result<Value, Problem> {
         Ok(match value {
             // Always rounded, whatever the options say, because these values become integers.
