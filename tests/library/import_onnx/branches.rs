@@ -282,7 +282,7 @@ fn branches_that_do_not_agree_are_refused_with_both_shapes() {
 fn malformed_branches_are_refused() {
     let neg = || one("Neg", &["x"], "r");
     type Change<'c> = &'c dyn Fn(&mut Model);
-    let cases: [(&str, Change<'_>); 7] = [
+    let cases: [(&str, Change<'_>); 6] = [
         ("its condition is f32 [2], not a single truth value", &|m| choose(m, "x", &["y"], [neg(), neg()])),
         ("If `y/else_branch`: the node has no such body", &|m| {
             m.node("If", &["c"], &["y"], &[("then_branch", Attr::Branch(neg()))])
@@ -294,11 +294,6 @@ fn malformed_branches_are_refused() {
         ("its result: its operand `q` is computed by no node", &|m| {
             let none = || branch(|b| b.output("q"));
             choose(m, "c", &["y"], [none(), none()]);
-        }),
-        ("its operand `later` is computed after it", &|m| {
-            truth(m, "k", true);
-            choose(m, "k", &["y"], [one("Neg", &["later"], "r"), neg()]);
-            m.node("Neg", &["x"], &["later"], &[]);
         }),
         ("two initializers called `w`", &|m| {
             let twice = branch(|b| {

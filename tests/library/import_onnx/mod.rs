@@ -21,6 +21,7 @@ mod loops;
 mod matrix;
 mod metadata;
 mod names;
+mod node_order;
 mod open_extents;
 mod options;
 mod outline;

@@ -42,11 +42,11 @@ fn each_reason_says_what_is_wrong() {
     let cases: [(&str, Change); 16] = [
         ("control flow", |m| m.node("SequenceMap", &["x"], &["y"], &[("body", Attr::Graph)])),
         ("computed by no node", |m| m.node("Add", &["x", "nothing"], &["y"], &[])),
-        ("computed after it", |m| {
+        ("follows from its own result: the nodes form a cycle", |m| {
             m.node("Add", &["x", "z"], &["y"], &[]);
             m.node("Relu", &["y"], &["z"], &[]);
         }),
-        ("computed after it", |m| m.node("Add", &["x", "y"], &["y"], &[])),
+        ("form a cycle", |m| m.node("Add", &["x", "y"], &["y"], &[])),
         ("has a value already", |m| {
             m.node("Relu", &["x"], &["y"], &[]);
             m.node("Relu", &["x"], &["y"], &[]);

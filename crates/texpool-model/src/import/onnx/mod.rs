@@ -29,6 +29,7 @@ mod model;
 mod names;
 mod node_by_node;
 mod node_lowering;
+mod node_order;
 mod notes;
 mod op_registry;
 mod opset6;
@@ -140,7 +141,7 @@ fn read_nodes(
 fn parsed(owner: &Owner) -> Result<(Model, Meter), ImportError> {
     let bytes = (**owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
-    let model = Model::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
+    let model = node_order::read(&wire::Message::of(bytes, &meter)).map_err(broken)?;
     Ok((model, meter.into_inner()))
 }
 

@@ -383,7 +383,7 @@ impl<'m> Names<'m> {
         let initializers = self.initializers;
         let Some(entry) = self.entries.get_mut(name) else {
             return Err(Problem::malformed(match self.later.contains(name) {
-                true => format!("its operand `{name}` is computed after it (nodes out of order, or a cycle)"),
+                true => format!("its operand `{name}` follows from its own result: the nodes form a cycle"),
                 false => format!("its operand `{name}` is computed by no node"),
             }));
         };

@@ -12,9 +12,9 @@ use super::{
     functions::Definitions,
     graph_lowering::GraphLowering,
     graph_of,
-    model::{Graph, GraphIo, Model},
+    model::{Graph, GraphIo},
     node_by_node::Outliner,
-    read_nodes,
+    node_order, read_nodes,
     stated::{self, Stated},
     tensor::ValueSource,
     wire,
@@ -38,7 +38,7 @@ pub(in crate::import) fn outline(
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
     let message = wire::Message::of(bytes, &meter);
-    let model = Model::read(message.clone()).map_err(broken)?;
+    let model = node_order::read(&message).map_err(broken)?;
     let file = graph_of(&model)?;
     let (mut implicit, mut between) = (Vec::with_capacity(file.nodes.len()), Vec::new());
     for node in &file.nodes {
