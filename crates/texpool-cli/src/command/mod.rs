@@ -48,6 +48,7 @@ mod published;
 mod reading;
 mod records;
 mod records_out;
+mod repeated_options;
 mod report;
 mod run;
 mod run_report;

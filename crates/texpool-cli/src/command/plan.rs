@@ -17,7 +17,7 @@ use super::{
     plan_rows::{self, RowsOf},
     progress::{self, Deadline},
     records::{self, RecordsArgs},
-    records_out, setup_model,
+    records_out, repeated_options, setup_model,
     strategies::{self, Comparison},
 };
 use crate::{
@@ -317,7 +317,7 @@ fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, j
         let report = setup_model::report(graph, &compiled, search.deadline);
         return out::json(&Answer { report: &report, table: &table });
     }
-    let model = args.model.as_deref().unwrap_or_default().to_string_lossy();
+    let model = repeated_options::with_options(args.model.as_deref().unwrap_or_default().as_ref());
     out::text(&text(&graph.name, &model, &compiled, &table, selected.is_none()))
 }
 

@@ -9,6 +9,7 @@ use super::{
     less::{self, LessRequest, Smaller},
     out, progress,
     reading::{AnswerArgs, Reading, Reply},
+    repeated_options,
     run_report::{Document, Output, Run, Shown},
     run_text,
     saved_plan::SavedPlanArgs,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    io::{DistinctFiles, IoError, check_folder, output_file_name, printable, shell_word, write_outputs, write_png},
+    io::{DistinctFiles, IoError, check_folder, output_file_name, printable, write_outputs, write_png},
     report::{ClampedReport, MemoryReport, ValueSummary},
 };
 use std::{
@@ -157,10 +158,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         });
     }
     let called = match &entry {
-        Some(entry) if model.path.ends_with(&entry.file) => entry.name.clone(),
-        _ => shell_word(&model.path),
+        Some(entry) if model.path.ends_with(&entry.file) => Path::new(&entry.name),
+        _ => &model.path,
     };
-    let less = less::line(smaller.as_ref(), &called, &request);
+    let less = less::line(smaller.as_ref(), &repeated_options::with_options(called), &request);
     let may_be_classes = !is_random && call.reading.may_be_classes(&call.graph);
     let drawn = args.answer.draw.as_deref();
     let shown = Shown { report: &report, device: &device, timing, less, drawn, may_be_classes };
