@@ -312,6 +312,7 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         case ACT_FAKE_QUANT_EVEN: { return within_limits(round(x / alpha), beta) * alpha; }
         case ACT_QUANTIZE_EVEN: { return within_limits(round(x / alpha), beta); }
         case ACT_QUANTIZE_BYTE: { return quantized_byte(x / alpha, beta); }
+        case ACT_REQUANTIZE_BYTE: { return quantized_byte(x * alpha, beta); }
         case ACT_ROUND_AWAY: { return within_limits(rounded_away(x + alpha) - alpha, beta); }
         case ACT_REQUANTIZE_FIXED: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, true); }
         case ACT_REQUANTIZE_FLOAT: { return requantized(x, beta + slice * REQUANTIZE_ROWS, alpha, false); }

@@ -1,13 +1,13 @@
 """How many 8-bit integers differ between texpool and the runtime for which a network was quantised.
 
-    texpool models fetch inception_v3 mobilenet_v2 resnet18 coffee astronaut chelsea
+    texpool models fetch all
     pip install ai-edge-litert==2.3.0 onnx onnxruntime==1.32.0 numpy==2.4.6 pillow
     python tests/data/zoo/quanta.py CACHE_FOLDER TEXPOOL
 
 The catalogue's Inception v3 is a `.tflite` file of 8 bits. LiteRT answers with XNNPACK, which it takes by default, and with
-its reference kernels; texpool answers in the arithmetic of each (`--fake-quant on` and `reference`). MobileNet v2 and
-ResNet-18 are quantised by ONNX Runtime's tools, calibrated with parts of the catalogue's pictures, as operators of integers
-and as operators of floats between `QuantizeLinear` and `DequantizeLinear`. Every tensor of 8 bits is compared.
+its reference kernels; texpool answers in the arithmetic of each (`--fake-quant on` and `reference`). Other networks are
+quantised by ONNX Runtime's tools, calibrated with parts of the catalogue's pictures, as operators of integers and as
+operators of floats between `QuantizeLinear` and `DequantizeLinear`. Every tensor of 8 bits is compared.
 """
 import pathlib
 import subprocess
@@ -23,6 +23,10 @@ from PIL import Image
 
 CROPS = [("coffee", 180, 60), ("coffee", 0, 0), ("coffee", 300, 100), ("astronaut", 0, 0), ("astronaut", 100, 0),
          ("astronaut", 213, 213), ("chelsea", 0, 0), ("chelsea", 100, 0), ("chelsea", 152, 1)]
+# Files of the cache, heights and widths.
+NETWORKS = {"mobilenet_v2": ("mobilenet_v2", 224, 224), "resnet18": ("resnet18", 224, 224), "u2netp": ("u2netp", 320, 320),
+            "ppocr_cls": ("ch_ppocr_mobile_v2.0_cls_infer", 48, 192), "ppocr_rec": ("ch_PP-OCRv4_rec_infer", 48, 320),
+            "ppocr_det": ("ch_PP-OCRv4_det_infer", 320, 320)}
 INTEGERS = (onnx.TensorProto.UINT8, onnx.TensorProto.INT8)
 
 
@@ -76,13 +80,15 @@ class Pictures(CalibrationDataReader):
 
 def quantised(cache, name, folder, form):
     """The network with every 8-bit tensor as an output, and the pictures for it."""
+    file, height, width = NETWORKS[name]
     mean, deviation = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
-    pictures = [(crop(cache, place, 224) / 255.0 - mean) / deviation for place in CROPS]
+    resized = lambda picture: np.asarray(Image.fromarray(picture[0]).resize((width, height), Image.BILINEAR))[None]
+    pictures = [(resized(crop(cache, place, 224)) / 255.0 - mean) / deviation for place in CROPS]
     pictures = [picture.transpose(0, 3, 1, 2).astype(np.float32) for picture in pictures]
-    model = onnx.load(cache / f"{name}.onnx")
+    model = onnx.load(cache / f"{file}.onnx")
     stored = {value.name for value in model.graph.initializer}
     entry = next(value for value in model.graph.input if value.name not in stored)
-    for dim, extent in zip(entry.type.tensor_type.shape.dim, (1, 3, 224, 224)):
+    for dim, extent in zip(entry.type.tensor_type.shape.dim, (1, 3, height, width)):
         dim.dim_value = extent
     del model.graph.value_info[:]
     for value in model.graph.output:
@@ -98,7 +104,9 @@ def quantised(cache, name, folder, form):
     quantize_static(f"{folder}/folded.onnx", f"{folder}/8.onnx", Pictures(entry.name, pictures[::2]), quant_format=form,
                     activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, per_channel=True)
     model = onnx.load(f"{folder}/8.onnx")
-    makes_integers = lambda node: node.op_type.startswith("QLinear") or node.op_type in ("QuantizeLinear", "QGemm")
+    resizes = lambda node: node.op_type == "Resize" and form == QuantFormat.QOperator
+    makes_integers = lambda node: (node.op_type.startswith("QLinear") or node.op_type in ("QuantizeLinear", "QGemm")
+                                   or resizes(node))
     stored = {value.name for value in model.graph.initializer}
     names = [node.output[0] for node in model.graph.node if makes_integers(node) and node.input[0] not in stored]
     model.graph.output.extend(onnx.helper.make_tensor_value_info(name, INTEGERS[0], None) for name in names)
@@ -121,7 +129,7 @@ def network(cache, texpool, name):
 def main(cache, texpool):
     inception(cache, texpool)
     print("integers that differ from ONNX Runtime's\n| network | picture | all 8-bit tensors |")
-    for name in ("mobilenet_v2", "resnet18"):
+    for name in NETWORKS:
         network(cache, texpool, name)
 
 

@@ -124,6 +124,7 @@ fn values_rounded_to_a_grid() {
             Unary::QuantizeEven { scale, least: -131, most: 124 },
             Unary::QuantizeByte { scale, zero: 131, least: 0 },
             Unary::QuantizeByte { scale, zero: -2, least: -128 },
+            Unary::RequantizeByte { ratio: scale, zero: 77, least: 0 },
         ];
         // Multiples of a sixteenth are halves of the first grid.
         check(&mut harness, |x| (x * 16.0).round() / 16.0, &grids);

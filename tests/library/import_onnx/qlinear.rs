@@ -1,6 +1,6 @@
 //! Operators of integers with scales give what the operator of floats gives between nodes that dequantise and quantise.
 
-use texpool_ops::ops::reference;
+use texpool_ops::{graph::Op, ops::reference};
 
 use super::support::{
     import,
@@ -163,4 +163,38 @@ fn sums_are_those_of_onnx_runtime() {
         let expected = |q: &f32| (0.5 * (q - 3.0) + 1.5 + 7.0).round_ties_even().clamp(0.0, 255.0);
         assert_eq!(results(&m, &numbers), numbers.iter().map(expected).collect::<Vec<_>>());
     }
+}
+
+/// Every pair of integers: their product is exact, multiplied once, and rounded with the zero point.
+#[test]
+fn products_are_those_of_onnx_runtime() {
+    let integers: Vec<u8> = (0..=255).collect();
+    let mut m = input(&[256, 1]);
+    let (scale, zero, ratio) = (0.0231f32, 91.0, 0.0371f32 * 0.0113 / 0.0231);
+    scales(&mut m, "x", UINT8, &[0.0371], &[100]);
+    scales(&mut m, "k", UINT8, &[0.0113], &[7]);
+    scales(&mut m, "y", UINT8, &[scale], &[91]);
+    m.tensor("k", UINT8, &[1, 256], &bytes(9, &integers));
+    m.node("com.microsoft.QLinearMul", &["x", "x_s", "x_z", "k", "k_s", "k_z", "y_s", "y_z"], &["y"], &[]);
+    let x: Vec<f32> = integers.iter().map(|&q| q.into()).collect();
+    let products = x.iter().flat_map(|a| x.iter().map(move |b| (a - 100.0) * (b - 7.0)));
+    let expected: Vec<f32> = products.map(|ab| (ab * ratio + zero).round_ties_even().clamp(0.0, 255.0)).collect();
+    assert_eq!(results(&m, &x), expected);
+}
+
+/// A constant for each channel is added as a number is.
+#[test]
+fn sums_with_constants_of_channels_are_exact() {
+    let mut m = input(&[1, 3, 1, 256]);
+    scales(&mut m, "x", UINT8, &[0.5], &[3]);
+    scales(&mut m, "k", UINT8, &[0.25], &[10]);
+    scales(&mut m, "y", UINT8, &[1.0], &[7]);
+    m.tensor("k", UINT8, &[1, 3, 1, 1], &bytes(9, &[16, 13, 200]));
+    m.node("com.microsoft.QLinearAdd", &["x", "x_s", "x_z", "k", "k_s", "k_z", "y_s", "y_z"], &["y"], &[]);
+    let graph = import(m.bytes()).unwrap();
+    assert!(graph.nodes.iter().any(|node| matches!(node.op, Op::QuantizedAdd(_))), "{graph:?}");
+    let x: Vec<f32> = (0..3).flat_map(|_| (0..256).map(|q| q as f32)).collect();
+    let added = [1.5, 0.75, 47.5];
+    let sum = |(i, q): (usize, &f32)| (0.5 * (q - 3.0) + added[i / 256] + 7.0).round_ties_even().clamp(0.0, 255.0);
+    assert_eq!(results(&m, &x), x.iter().enumerate().map(sum).collect::<Vec<_>>());
 }

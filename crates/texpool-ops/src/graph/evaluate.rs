@@ -25,10 +25,10 @@ pub(super) fn quantized_even(x: f32, scale: f32, least: i16, most: i16) -> f32 {
     bounded((x / scale).round_ties_even(), f32::from(least), f32::from(most))
 }
 
-/// `min(max(round(x / scale + zero), least), least + 255) - zero`, with halves rounded to the even one.
-pub(super) fn quantized_byte(x: f32, scale: f32, zero: i16, least: i16) -> f32 {
+/// `min(max(round(steps + zero), least), least + 255) - zero`, with halves rounded to the even one.
+pub(super) fn byte_of(steps: f32, zero: i16, least: i16) -> f32 {
     let (zero, least) = (f32::from(zero), f32::from(least));
-    bounded((x / scale + zero).round_ties_even(), least, least + 255.0) - zero
+    bounded((steps + zero).round_ties_even(), least, least + 255.0) - zero
 }
 
 /// Evaluates a function in double precision.

@@ -30,9 +30,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use super::evaluate::{
-    bounded, erf, floor_mod, greater, in_double, lesser, quantized_byte, quantized_even, softplus, truth,
-};
+use super::evaluate::{bounded, byte_of, erf, floor_mod, greater, in_double, lesser, quantized_even, softplus, truth};
 
 /// Generates [`Unary`] from the table below: the functions with their parameters, their names and their values. Every
 /// parameter has an example value, from which [`Unary::EXAMPLES`] is built.
@@ -311,7 +309,17 @@ unary_functions! {
         zero: i16 = 3,
         /// Least integer, counted from zero.
         least: i16 = -128,
-    } => "QuantizeLinear", |x| quantized_byte(x, scale, zero, least),
+    } => "QuantizeLinear", |x| byte_of(x / scale, zero, least),
+    /// `min(max(round(x * ratio + zero), least), least + 255) - zero`, with halves rounded to the even one: the 8-bit
+    /// integers of ONNX Runtime's products, counted from the zero point.
+    RequantizeByte {
+        /// Unit of the product by the distance of neighbouring values, above zero.
+        ratio: f32 = 7.75,
+        /// The zero point.
+        zero: i16 = 3,
+        /// Least integer, counted from zero.
+        least: i16 = -128,
+    } => "QuantizeLinear", |x| byte_of(x * ratio, zero, least),
     /// `min(max(round(x + origin) - origin, least), most)`, with halves rounded away from zero. Rounds integers that
     /// are counted from their zero point as a runtime rounds them that counts from zero.
     RoundAway {

@@ -77,6 +77,7 @@ unary_codes! {
         ACT_FAKE_QUANT_EVEN = 28 => FakeQuantEven { scale, least, most } (scale, limits(least, most)),
         ACT_QUANTIZE_EVEN = 29 => QuantizeEven { scale, least, most } (scale, limits(least, most)),
         ACT_QUANTIZE_BYTE = 30 => QuantizeByte { scale, zero, least } (scale, limits(zero, least)),
+        ACT_REQUANTIZE_BYTE = 31 => RequantizeByte { ratio, zero, least } (ratio, limits(zero, least)),
     }
 
     /// Functions that `unary.wgsl` supports in addition. Lower codes are reserved for `activate`, which it calls.

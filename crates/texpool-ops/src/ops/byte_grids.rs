@@ -159,7 +159,7 @@ fn function(x: Option<Multiples>, unary: Unary) -> Option<Multiples> {
         Unary::Quantize { least, most, .. }
         | Unary::QuantizeEven { least, most, .. }
         | Unary::RoundAway { least, most, .. } => Multiples::new(1.0, least, most),
-        Unary::QuantizeByte { zero, least, .. } => {
+        Unary::QuantizeByte { zero, least, .. } | Unary::RequantizeByte { zero, least, .. } => {
             let least = least.checked_sub(zero)?;
             Multiples::new(1.0, least, least.checked_add(u8::MAX.into())?)
         }

@@ -93,17 +93,22 @@ pub(super) fn compute_with_quanta(graph: &mut Graph, meter: &mut Meter) -> Resul
     Ok(())
 }
 
-/// Adds the quanta of a constant of a single 8-bit integer.
-fn number_of_quanta(graph: &mut Graph, number: TensorId, meter: &mut Meter) -> Result<Option<Quanta>, Problem> {
-    let Tensor { name, shape, constant: Some(constant), .. } = &graph.tensors[number] else { return Ok(None) };
-    let params = constant.scale.as_ref().and_then(QuantParams::uniform).filter(|_| constant.len() == 1);
+/// Adds the quanta of a constant of 8-bit integers with one scale.
+fn constant_quanta(graph: &mut Graph, tensor: TensorId, meter: &mut Meter) -> Result<Option<Quanta>, Problem> {
+    let Tensor { name, shape, constant: Some(constant), .. } = &graph.tensors[tensor] else { return Ok(None) };
+    let range = match constant.dtype {
+        ElementType::U8 => BYTES[0],
+        ElementType::I8 => BYTES[1],
+        _ => return Ok(None),
+    };
+    let params = constant.scale.as_ref().and_then(QuantParams::uniform);
     let Some(Quantization { scale, zero_point }) = params else { return Ok(None) };
     meter.memory(NODE_BYTES)?;
     let ones = Constant { scale: Some(QuantParams::whole(1.0, zero_point)), ..constant.clone() };
-    let (zero, [least, most]) = (zero_point as f32, BYTES[usize::from(constant.dtype == ElementType::I8)]);
+    let zero = zero_point as f32;
     let (name, shape) = (format!("{}/quanta", stem(name)), *shape);
     let tensor = push_tensor(graph, name, shape, Some(ones));
-    Ok(Some(Quanta { tensor, scale, zero, bounds: [least - zero, most - zero] }))
+    Ok(Some(Quanta { tensor, scale, zero, bounds: range.map(|bound| bound - zero) }))
 }
 
 impl Links {
@@ -215,7 +220,7 @@ impl Links {
         (moves && node.epilogue.is_empty()).then(|| (node.op.clone(), operands))
     }
 
-    /// Returns the operator and the operands that replace a sum of two tensors, or of a tensor and a number, and the
+    /// Returns the operator and the operands that replace a sum of two tensors, or of a tensor and a constant, and the
     /// rounding of its result.
     fn sum(
         &self,
@@ -227,22 +232,32 @@ impl Links {
         let (&Op::Binary(Binary::Add), &[a, b], true) = (&node.op, &node.inputs[..], node.epilogue.is_empty()) else {
             return Ok(None);
         };
+        let is_number = |id: TensorId| graph.tensors[id].constant.as_ref().is_some_and(|number| number.len() == 1);
         // ONNX Runtime takes a number as the second operand.
-        let [a, b] = if graph.is_constant(a) { [b, a] } else { [a, b] };
+        let [a, b] = if is_number(a) { [b, a] } else { [a, b] };
         let Some(a) = self.quanta(graph, a) else { return Ok(None) };
-        let b = match self.quanta(graph, b) {
-            // It adds in another order if one of two tensors is repeated.
-            Some(b) if graph.shape(a.tensor) == graph.shape(b.tensor) => b,
-            Some(_) => return Ok(None),
-            None => match number_of_quanta(graph, b, meter)? {
-                Some(b) => b,
-                None => return Ok(None),
-            },
-        };
+        // It adds in another order if the first operand is repeated.
+        if graph.shape(a.tensor) != graph.shape(node.output) {
+            return Ok(None);
+        }
+        let Some(b) = self.quanta_or_constant(graph, b, meter)? else { return Ok(None) };
         let Rounding { scale, zero, bounds, .. } = *rounding;
         let [zeros, limits] = [[a.zero, b.zero], bounds].map(|pair| pair.map(|value| value as i16));
         let add = QuantizedAdd::float([a.scale, b.scale], scale, zeros, zero as i16, limits);
         Ok(add.map(|add| (add.into(), vec![a.tensor, b.tensor])))
+    }
+
+    /// Returns the quanta of reals, which may be known.
+    fn quanta_or_constant(
+        &self,
+        graph: &mut Graph,
+        reals: TensorId,
+        meter: &mut Meter,
+    ) -> Result<Option<Quanta>, Problem> {
+        match self.quanta(graph, reals) {
+            None => constant_quanta(graph, reals, meter),
+            quanta => Ok(quanta),
+        }
     }
 
     /// Returns the operator, the operands and the activation that replace a node and the rounding of its result.
@@ -261,6 +276,14 @@ impl Links {
             arithmetic: Requantization::Float,
             rounds_products: false,
         };
+        let [zero, least_byte] = [rounding.zero, rounding.zero + least].map(|value| value as i16);
+        if let (&Op::Binary(Binary::Mul), &[a, b]) = (&node.op, &node.inputs[..]) {
+            let Some(a) = self.quanta_or_constant(graph, a, meter)? else { return Ok(None) };
+            let Some(b) = self.quanta_or_constant(graph, b, meter)? else { return Ok(None) };
+            let ratio = a.scale * b.scale / scale;
+            let act = Act::Unary(Unary::RequantizeByte { ratio, zero, least: least_byte });
+            return Ok(Some((node.op.clone(), vec![a.tensor, b.tensor], act)));
+        }
         let name = stem(&graph.tensors[node.output].name);
         let Some(&x) = node.inputs.first() else { return Ok(None) };
         let Some(x) = self.quanta(graph, x) else { return Ok(None) };
@@ -270,8 +293,7 @@ impl Links {
         }
         if let Op::Pool2d(Pool2d { kind: PoolKind::Average, .. }) = node.op {
             // ONNX Runtime adds up reals, and adds the zero point before it rounds.
-            let (zero, least) = (rounding.zero as i16, (rounding.zero + least) as i16);
-            let act = Act::Unary(Unary::QuantizeByte { scale, zero, least });
+            let act = Act::Unary(Unary::QuantizeByte { scale, zero, least: least_byte });
             return Ok(Some((node.op.clone(), node.inputs.clone(), act)));
         }
         if let Op::Softmax(Softmax { beta, log: false }) = node.op {

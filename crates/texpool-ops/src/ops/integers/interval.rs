@@ -354,7 +354,7 @@ fn function(unary: Unary, x: Interval) -> Interval {
         Unary::Quantize { least, most, .. }
         | Unary::QuantizeEven { least, most, .. }
         | Unary::RoundAway { least, most, .. } => Interval::whole(least.into(), most.into()),
-        Unary::QuantizeByte { zero, least, .. } => {
+        Unary::QuantizeByte { zero, least, .. } | Unary::RequantizeByte { zero, least, .. } => {
             let least = f64::from(least) - f64::from(zero);
             Interval::whole(least, least + f64::from(u8::MAX))
         }
