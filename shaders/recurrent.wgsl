@@ -69,17 +69,32 @@ fn four(w: Weights, texel: u32, h: vec4<f32>) -> vec4<f32> {
     return a + weight_values(texel + 2u, w.shift) * h.z + weight_values(texel + 3u, w.shift) * h.w;
 }
 
+// `before` and the product of four texels of the memory with the weights from `texel` on.
+fn plus_round(w: Weights, texel: u32, s: u32, before: vec4<f32>) -> vec4<f32> {
+    var sum = before + four(w, texel, memory[s]);
+    sum += four(w, texel + 4u, memory[s + 1u]);
+    sum += four(w, texel + 8u, memory[s + 2u]);
+    return sum + four(w, texel + 12u, memory[s + 3u]);
+}
+
 // The product of values of the memory from `start` on with the recurrent weights of a slice.
 fn recurrent_sum(w: Weights, slice: u32, start: u32, before: vec4<f32>) -> vec4<f32> {
     var sum = before;
     var texel = w.first + slice * w.pixels + FIRST_TERM;
-    for (var term = 0u; term < ROUNDS; term++) {
-        let s = start + term * 4u;
-        sum += four(w, texel, memory[s]);
-        sum += four(w, texel + 4u, memory[s + 1u]);
-        sum += four(w, texel + 8u, memory[s + 2u]);
-        sum += four(w, texel + 12u, memory[s + 3u]);
+    var s = start;
+    // Four rounds at once, named one by one, because drivers limit the passes of loops.
+    for (var quad = 0u; quad < ROUNDS / 4u; quad++) {
+        sum = plus_round(w, texel, s, sum);
+        sum = plus_round(w, texel + 16u, s + 4u, sum);
+        sum = plus_round(w, texel + 32u, s + 8u, sum);
+        sum = plus_round(w, texel + 48u, s + 12u, sum);
+        texel += 64u;
+        s += 16u;
+    }
+    for (var term = 0u; term < ROUNDS % 4u; term++) {
+        sum = plus_round(w, texel, s, sum);
         texel += 16u;
+        s += 4u;
     }
     return sum;
 }
@@ -100,6 +115,10 @@ fn unreset(w: Weights, src: Tensor, row: u32, s: u32, at_step: u32) -> vec4<f32>
     if CELL != CELL_GRU_RESET_AFTER { return vec4(0.0); }
     return input_term(w, src, row, 2u * HIDDEN_SLICES + s, at_step);
 }
+
+// Extremes, without NaN.
+fn lower(least: vec4<f32>, h: vec4<f32>) -> vec4<f32> { return select(least, h, h < least); }
+fn higher(greatest: vec4<f32>, h: vec4<f32>) -> vec4<f32> { return select(greatest, h, h > greatest); }
 
 // The nearest of 256 equally spaced values from `least` to `greatest`, one of which is zero.
 fn on_grid(h: vec4<f32>, least: f32, greatest: f32) -> vec4<f32> {
@@ -235,10 +254,12 @@ fn main(
         if ROUNDED {
             var least = vec4(0.0);
             var greatest = vec4(0.0);
-            for (var value = 0u; value < HIDDEN_SLICES; value++) {
-                let h = memory[value];
-                least = select(least, h, h < least);
-                greatest = select(greatest, h, h > greatest);
+            // Texels behind the hidden values are zero, as the extremes are at first.
+            for (var value = 0u; value < part(); value += 4u) {
+                least = lower(lower(least, memory[value]), memory[value + 1u]);
+                least = lower(lower(least, memory[value + 2u]), memory[value + 3u]);
+                greatest = higher(higher(greatest, memory[value]), memory[value + 1u]);
+                greatest = higher(higher(greatest, memory[value + 2u]), memory[value + 3u]);
             }
             let lows = min(least.xy, least.zw);
             let highs = max(greatest.xy, greatest.zw);

@@ -19,6 +19,9 @@ use crate::{
     },
 };
 
+/// Rounds of a sum that the shader names one by one in a loop.
+const ROUNDS_AT_ONCE: usize = 4;
+
 impl Kernels for Recurrent {
     const SHADERS: &'static [Shader] = &[SHADER];
 }
@@ -54,7 +57,16 @@ impl Operator for Recurrent {
 pub(crate) const SHADER: Shader =
     Shader::new("recurrent", texpool_shaders::RECURRENT).constants(&[CELLS]).params::<Params>().loops(loops![
         own,
-        step [value, grid, owned [own_gate [term]], settled, gate [term], reset, candidate [term], own],
+        step [
+            value,
+            grid,
+            owned [own_gate [quad, term]],
+            settled,
+            gate [quad, term],
+            reset,
+            candidate [quad, term],
+            own
+        ],
         own
     ]);
 
@@ -143,13 +155,14 @@ pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec
     let extents = [
         ("own", own.max(rounds * 4 / lanes + 1)),
         ("step", steps),
-        ("value", if rounded { slices } else { 0 }),
+        ("value", if rounded { rounds } else { 0 }),
         ("grid", if rounded { own } else { 0 }),
         ("owned", of_owned),
         ("own_gate", gates),
         ("settled", of_owned),
         ("gate", if owned { 0 } else { (gates * slices).div_ceil(lanes) }),
-        ("term", rounds),
+        ("quad", rounds / ROUNDS_AT_ONCE),
+        ("term", rounds % ROUNDS_AT_ONCE),
         ("reset", after),
         ("candidate", after),
     ];
