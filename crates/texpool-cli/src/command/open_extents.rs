@@ -1,6 +1,6 @@
 //! Extents that a model leaves open: an open batch is 1, and the user is shown a command line that binds the others.
 
-use crate::io::{printable, shell_word};
+use crate::io::{printable, shell_argument, shell_word};
 use std::{collections::BTreeMap, path::Path};
 use texpool_model::import::{ImportError, ImportOptions, UnresolvedDim};
 
@@ -25,13 +25,7 @@ pub(super) fn with_batch_of_one(error: &ImportError, options: &ImportOptions) ->
 
 /// Returns the command line of this call with `--dim` for each open extent. `known` are the values of a catalogue's entry.
 pub(super) fn line(open: &[UnresolvedDim], known_dims: &BTreeMap<String, usize>) -> String {
-    let arguments = std::env::args_os().skip(1).map(|arg| match arg.to_str() {
-        // A leading hyphen is an option's, so the word stays as it is.
-        Some(option) if option.starts_with('-') && option.chars().all(|c| c.is_ascii_graphic() && c != '\'') => {
-            option.to_owned()
-        }
-        _ => shell_word(Path::new(&arg)),
-    });
+    let arguments = std::env::args_os().skip(1).map(|argument| shell_argument(&argument));
     let value = |name: &str| {
         let lower = name.to_lowercase();
         let usual = || USUAL.iter().find(|(part, _)| lower.contains(part)).map(|&(_, value)| value);

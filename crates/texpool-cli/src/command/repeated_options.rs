@@ -3,7 +3,7 @@
 
 use std::{ffi::OsString, path::Path};
 
-use crate::io::shell_word;
+use crate::io::{shell_argument, shell_word};
 
 /// Options with a value that `plan` and `run` share, without those that choose a plan.
 const SHARED: [&str; 9] =
@@ -24,7 +24,7 @@ fn followed(model: &Path, arguments: impl Iterator<Item = OsString>) -> String {
         if is_option {
             words.push(text.into_owned());
         } else if takes_value || has_value {
-            words.push(shell_word(Path::new(&argument)));
+            words.push(shell_argument(&argument));
         }
         takes_value = is_option;
     }

@@ -28,6 +28,6 @@ pub use output::{output_file_name, write_outputs};
 pub use picture::write_png;
 pub use preprocessing::{ChannelOrder, Fit, Frame, ImageTensor, PixelValues, Preprocessing, Range, preprocess};
 pub use printable::{printable, printable_lines};
-pub use quoted::{python_literal, shell_word};
+pub use quoted::{python_literal, shell_argument, shell_word};
 pub use source::{read_bytes, read_text};
 pub use target::{check_folder, check_picture_name, check_target};

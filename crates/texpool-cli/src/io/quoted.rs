@@ -1,7 +1,7 @@
-//! File names as they are written in the commands that messages suggest.
+//! File names and arguments as they are written in the commands that messages suggest.
 
 use super::printable;
-use std::path::Path;
+use std::{ffi::OsStr, path::Path};
 
 /// Returns a file name as a word of a shell's command line.
 ///
@@ -11,14 +11,24 @@ use std::path::Path;
 /// assert_eq!(shell_word("it's my net.pt".as_ref()), r"'it'\''s my net.pt'");
 /// ```
 pub fn shell_word(path: &Path) -> String {
-    let text = printable(path).to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
     // A leading hyphen would be taken for an option.
-    match text.starts_with('-') {
+    match path.as_os_str().as_encoded_bytes().starts_with(b"-") {
         true => shell_word(&Path::new(".").join(path)),
-        false if !text.is_empty() && text.chars().all(is_plain) => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+        false => shell_argument(path.as_os_str()),
     }
+}
+
+/// Returns an argument, which may be an option, as a word of a shell's command line.
+///
+/// ```
+/// use texpool_cli::io::shell_argument;
+/// assert_eq!(shell_argument("--constant=sr=16000".as_ref()), "--constant=sr=16000");
+/// assert_eq!(shell_argument("--dim=n<=4".as_ref()), "'--dim=n<=4'");
+/// ```
+pub fn shell_argument(argument: &OsStr) -> String {
+    let text = printable(Path::new(argument)).to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Returns a file name as a literal of Python, for code between the double quotes of a shell.
