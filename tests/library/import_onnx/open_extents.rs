@@ -290,6 +290,102 @@ fn batches_of_images_and_sequences_pass() {
     agrees(&m, |rows| vec![numbers(6, rows * 60), numbers(7, rows * 3)], "images");
 }
 
+/// A convolution with a bias, so that places behind the extent are not zero.
+fn convolution(m: &mut Model, op: &str, [x, y]: [&str; 2], window: &[i64], attributes: &[(&str, Attr)]) {
+    let [w, b] = ["w", "b"].map(|part| format!("{y} {part}"));
+    let dims = [&[2, 2], window].concat();
+    m.floats(&w, &dims, &Random(dims.len() as u32).values(dims.iter().product::<i64>() as usize));
+    m.floats(&b, &[2], &[0.75, -1.5]);
+    m.node(op, &[x, &w, &b], &[y], attributes);
+}
+
+fn numbers(name: &'static str, values: &[i64]) -> (&'static str, Attr) {
+    (name, Attr::Ints(values.to_vec()))
+}
+
+/// Convolutions and pools along a signal of an open length, with steps that halve it, and branches that meet again.
+#[test]
+fn convolutions_of_signals_have_the_length_of_the_run() {
+    let mut m = Model::new();
+    m.open_input("x", 1, &[Dim::Is(1), Dim::Is(2), Dim::Named("n")]);
+    convolution(&mut m, "Conv", ["x", "a"], &[5], &[numbers("pads", &[2, 2])]);
+    convolution(&mut m, "Conv", ["a", "b"], &[3], &[numbers("pads", &[1, 1]), numbers("strides", &[2])]);
+    convolution(&mut m, "Conv", ["a", "c"], &[1], &[numbers("strides", &[2])]);
+    m.node("Add", &["b", "c"], &["d"], &[]);
+    let three = numbers("kernel_shape", &[3]);
+    m.node("MaxPool", &["d"], &["e"], &[three, numbers("pads", &[1, 1])]);
+    let [three, included] = [numbers("kernel_shape", &[3]), ("count_include_pad", Attr::Int(1))];
+    m.node("AveragePool", &["e"], &["f"], &[three, numbers("pads", &[1, 1]), included]);
+    let same = [("auto_pad", Attr::Text("SAME_UPPER")), numbers("dilations", &[2])];
+    convolution(&mut m, "Conv", ["f", "g"], &[3], &same);
+    convolution(&mut m, "ConvTranspose", ["g", "h"], &[4], &[numbers("pads", &[1, 1]), numbers("strides", &[2])]);
+    m.output("g");
+    m.output("h");
+    agrees(&m, |rows| vec![Random(3).values(rows * 2)], "signals");
+}
+
+/// Images of an open height, normalised and reduced.
+#[test]
+fn convolutions_of_images_have_the_height_of_the_run() {
+    let mut m = Model::new();
+    m.open_input("x", 1, &[Dim::Is(1), Dim::Is(2), Dim::Named("n"), Dim::Is(5)]);
+    let steps = [numbers("pads", &[1, 0, 1, 1]), numbers("strides", &[2, 3])];
+    convolution(&mut m, "Conv", ["x", "a"], &[3, 3], &steps);
+    for (name, values) in [("scale", [0.5, 2.0]), ("mean", [0.25, -1.0])] {
+        m.floats(name, &[2], &values);
+    }
+    m.node("BatchNormalization", &["a", "scale", "mean", "mean", "scale"], &["b"], &[]);
+    convolution(&mut m, "Conv", ["b", "c"], &[2, 1], &[numbers("pads", &[1, 0, 0, 0])]);
+    m.node("ReduceMean", &["c"], &["d"], &[numbers("axes", &[2, 3])]);
+    m.node("GlobalAveragePool", &["c"], &["e"], &[]);
+    m.node("GlobalMaxPool", &["c"], &["f"], &[]);
+    ["c", "d", "e", "f"].into_iter().for_each(|name| m.output(name));
+    agrees(&m, |rows| vec![Random(5).values(rows * 10)], "images");
+}
+
+/// Recurrent cells over an open number of steps, in both directions.
+#[test]
+fn recurrent_cells_take_the_steps_of_the_run() {
+    for (op, gates) in [("LSTM", 4), ("GRU", 3), ("RNN", 1)] {
+        let mut m = Model::new();
+        m.open_input("x", 1, &[Dim::Named("n"), Dim::Is(2), Dim::Is(3)]);
+        let weights = |seed, columns: i64| Random(seed).values((2 * gates * 4 * columns) as usize);
+        m.floats("w", &[2, gates * 4, 3], &weights(1, 3));
+        m.floats("r", &[2, gates * 4, 4], &weights(2, 4));
+        let both = [("hidden_size", Attr::Int(4)), ("direction", Attr::Text("bidirectional"))];
+        m.node(op, &["x", "w", "r"], &["y", "last"], &both);
+        m.node("Exp", &["y"], &["z"], &[]);
+        // The range of the values is that of the run.
+        m.node("DynamicQuantizeLinear", &["z"], &["bytes", "scale", "offset"], &[]);
+        m.node("DequantizeLinear", &["bytes", "scale", "offset"], &["reals"], &[]);
+        m.output("reals");
+        m.output("z");
+        m.output("last");
+        agrees(&m, |rows| vec![Random(7).values(rows * 6)], op);
+    }
+}
+
+#[test]
+fn windows_that_need_more_than_the_extent_are_refused() {
+    let halves = || vec![numbers("kernel_shape", &[2]), numbers("strides", &[2])];
+    let cases: [(&str, Vec<(&str, Attr)>); 4] = [
+        ("AveragePool", vec![numbers("kernel_shape", &[3]), numbers("pads", &[1, 1])]),
+        ("MaxPool", [halves(), vec![("ceil_mode", Attr::Int(1))]].concat()),
+        ("MaxPool", [halves(), vec![("auto_pad", Attr::Text("SAME_UPPER"))]].concat()),
+        ("Resize", vec![]),
+    ];
+    for (op, attributes) in cases {
+        let mut m = Model::new();
+        m.open_input("x", 1, &[Dim::Is(1), Dim::Is(2), Dim::Named("n")]);
+        m.floats("scales", &[3], &[1.0, 1.0, 2.0]);
+        let operands: &[&str] = if op == "Resize" { &["x", "", "scales"] } else { &["x"] };
+        m.node(op, operands, &["y"], &attributes);
+        m.output("y");
+        let refusal = bounded(&m).unwrap_err();
+        assert!(refusal.contains(op) && refusal.contains("and is at most 7"), "{op}: {refusal}");
+    }
+}
+
 /// Returns the refusal of an operator that reads the rows.
 fn refusal(build: impl Fn(&mut Model)) -> String {
     let mut m = model();

@@ -6,6 +6,7 @@
 //! (`masks.rs`). All others are refused here.
 
 use super::{
+    array::Array,
     bounded_axes::{at_most, each, mixed, rank},
     bounded_shapes, lower,
     masks::{self, Neutral},
@@ -17,7 +18,7 @@ use super::{
     value::{BoundedAxis, Value},
 };
 use crate::import::{common::axes::axis, error::Problem};
-use texpool_ops::graph::{Binary, ReduceKind};
+use texpool_ops::graph::{Binary, ElementType, ReduceKind};
 
 /// Operators that compute each element of the result from the elements of the operands at the same place.
 const BY_ELEMENT: [&str; 67] = [
@@ -181,6 +182,11 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
         "MatMul" => product(ctx, [false; 2])?,
         "Gemm" => gemm(ctx)?,
         "LSTM" | "GRU" | "RNN" => return recurrent(ctx),
+        // The range of all values has zero in it.
+        "" if ctx.node.op == "DynamicQuantizeLSTM" => {
+            masks::mask(ctx, 0, &ctx.bounds[0].clone(), Neutral::Zero)?;
+            return recurrent(ctx);
+        }
         _ if ctx.bounds.iter().filter(|bounds| !bounds.is_empty()).count() > 1 => None,
         "Gather" => gather(ctx)?,
         "GatherND" => gather_nd(ctx),
@@ -189,6 +195,12 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
         "Reshape" => bounded_shapes::reshape(ctx)?,
         "Expand" => bounded_shapes::expand(ctx)?,
         "Flatten" => bounded_shapes::flatten(ctx)?,
+        "DynamicQuantizeLinear" => {
+            let bounds = ctx.bounds[0].clone();
+            masks::mask(ctx, 0, &bounds, Neutral::Zero)?;
+            return Ok(Some(Passed { bounds: vec![bounds, vec![]], ..Passed::default() }));
+        }
+        "GlobalAveragePool" | "GlobalMaxPool" => return global_pool(ctx, own),
         "ReduceMean" => return mean(ctx),
         own if own.starts_with("Reduce") => reduction(ctx, own)?,
         "ArgMax" | "ArgMin" => index(ctx, own)?,
@@ -330,9 +342,22 @@ fn gemm(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem>
     Ok((passed.iter().all(fits) && bounds.iter().all(is_passed)).then_some(passed))
 }
 
-/// Sequences of a batch are computed one by one.
-fn recurrent(ctx: &NodeLowering<'_>) -> Result<Option<Passed>, Problem> {
+/// Sequences of a batch are computed one by one. An extent of steps becomes the number of steps of each sequence, behind
+/// which a cell keeps its state.
+fn recurrent(ctx: &mut NodeLowering<'_>) -> Result<Option<Passed>, Problem> {
     let by_step = ctx.int("layout")?.unwrap_or(0) == 0 && ctx.optional(4).is_none();
+    if let ([steps], true) = (&ctx.bounds[0].clone()[..], ctx.bounds[1..].iter().all(Vec::is_empty))
+        && steps.axis == 0
+        && by_step
+    {
+        let batch = ctx.operand(0)?.dims().get(1).copied().unwrap_or(1);
+        let zeros = Value::Known(Array::of_ints(vec![batch], ElementType::I32, vec![0; batch]));
+        let count = Value::Computed(steps.size.count.clone());
+        let lengths = lower::two(ctx, Binary::Add, &zeros, &count, ElementType::I32)?;
+        ctx.operands.resize(ctx.operands.len().max(5), None);
+        ctx.operands[4] = Some(Value::Computed(lengths));
+        return Ok(Some(Passed { bounds: vec![vec![steps.clone()], vec![]], ..Passed::default() }));
+    }
     let states = ctx.bounds.iter().enumerate().filter(|(position, _)| matches!(position, 0 | 5 | 6));
     let batches: Option<Vec<BoundedAxis>> = states
         .filter(|(position, _)| ctx.optional(*position).is_some())
@@ -391,6 +416,15 @@ fn mean(ctx: &mut NodeLowering<'_>) -> Result<Option<Passed>, Problem> {
     }
     masks::mask(ctx, 0, &summed, Neutral::Zero)?;
     let factor = masks::share(ctx, &summed)?;
+    Ok(Some(Passed { factor, ..Passed::on(kept) }))
+}
+
+/// A pool over all of an image or signal, whose axes follow those of items and channels.
+fn global_pool(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
+    let (pooled, kept): (Vec<_>, Vec<_>) = ctx.bounds[0].iter().cloned().partition(|bounded| bounded.axis > 1);
+    let is_mean = own == "GlobalAveragePool";
+    masks::mask(ctx, 0, &pooled, if is_mean { Neutral::Zero } else { Neutral::Least })?;
+    let factor = if is_mean { masks::share(ctx, &pooled)? } else { None };
     Ok(Some(Passed { factor, ..Passed::on(kept) }))
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     array::Array,
+    bounded_windows::windowed,
     node_lowering::NodeLowering,
     value::{BoundedAxis, Computed, Size},
 };
@@ -12,15 +13,13 @@ use crate::import::{
 use texpool_ops::graph::{Binary, ElementType, Op};
 
 /// Operators of an image or signal that compute each item of a batch alone. Batches are their first axis.
-const BY_ITEM: [&str; 16] = [
+const BY_ITEM: [&str; 14] = [
     "AveragePool",
     "BatchNormalization",
     "Conv",
     "ConvTranspose",
     "DepthToSpace",
-    "GlobalAveragePool",
     "GlobalLpPool",
-    "GlobalMaxPool",
     "GroupNormalization",
     "InstanceNormalization",
     "LRN",
@@ -58,7 +57,10 @@ pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<B
                 (bounded.axis < first).then(|| bounded.clone())
             }
             "LpNormalization" => (ctx.axis(rank(ctx, 0), -1)? != bounded.axis).then(|| bounded.clone()),
-            own if BY_ITEM.contains(&own) => (bounded.axis == 0).then(|| bounded.clone()),
+            own if BY_ITEM.contains(&own) && bounded.axis == 0 => Some(bounded.clone()),
+            // Each channel has its own numbers.
+            "BatchNormalization" if bounded.axis > 1 => Some(bounded.clone()),
+            "AveragePool" | "Conv" | "ConvTranspose" | "LpPool" | "MaxPool" => windowed(ctx, own, bounded)?,
             _ => None,
         };
         match to {
@@ -167,8 +169,12 @@ pub(super) fn rank(ctx: &NodeLowering<'_>, position: usize) -> usize {
 pub(super) fn mixed(bounded: &BoundedAxis) -> Problem {
     let (axis, bound) = (bounded.axis, bounded.size.bound);
     let reason = format!(
-        "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; it would read the \
-         places behind it"
+        "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; its result would depend \
+         on the places between the two"
     );
-    Problem::new(reason, "cut the graph in front of it, and compute the rest on the results")
+    Problem::new(
+        reason,
+        "bind the extent to one number if it is that of an input; else cut the graph in front of the operator, and compute \
+         the rest on the results",
+    )
 }

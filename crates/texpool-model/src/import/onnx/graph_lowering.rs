@@ -36,6 +36,8 @@ pub(super) struct GraphLowering {
     repeated: HashMap<TensorId, Repeated>,
     /// Places before an extent that a run gives or finds, by the extent, its bound, and the number of axes behind.
     pub(super) masks: HashMap<(TensorId, usize, usize), Computed>,
+    /// Extents `(factor * n + more) / stride`, by the extent `n` and these numbers.
+    pub(super) extents: HashMap<(TensorId, [i64; 3]), TensorId>,
     /// What the iterations of a loop share; `None` outside loops.
     shared: Option<Shared>,
 }
@@ -66,9 +68,10 @@ impl GraphLowering {
     pub(super) fn new(meter: Meter) -> Self {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
-        let (brought, repeated, masks) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (brought, repeated) = (HashMap::new(), HashMap::new());
+        let (masks, extents) = (HashMap::new(), HashMap::new());
         let (label, path) = (String::new(), String::new());
-        Self { graph, op_index: 0, label, path, meter, fake_quant, brought, repeated, masks, shared: None }
+        Self { graph, op_index: 0, label, path, meter, fake_quant, brought, repeated, masks, extents, shared: None }
     }
 
     /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.

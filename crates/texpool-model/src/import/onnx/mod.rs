@@ -10,6 +10,7 @@ mod bodies;
 mod bounded;
 mod bounded_axes;
 mod bounded_shapes;
+mod bounded_windows;
 mod dims;
 mod element_type;
 mod explained;
