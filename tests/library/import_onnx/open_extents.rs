@@ -358,7 +358,11 @@ fn recurrent_cells_take_the_steps_of_the_run() {
         // The range of the values is that of the run.
         m.node("DynamicQuantizeLinear", &["z"], &["bytes", "scale", "offset"], &[]);
         m.node("DequantizeLinear", &["bytes", "scale", "offset"], &["reals"], &[]);
+        m.tensor("matrix", 2, &[4, 2], &super::support::onnx::bytes(9, &[3, 0, 9, 255, 17, 1, 100, 50]));
+        m.node("MatMulInteger", &["bytes", "matrix", "offset"], &["product"], &[]);
+        m.node("Cast", &["product"], &["sums"], &[("to", Attr::Int(1))]);
         m.output("reals");
+        m.output("sums");
         m.output("z");
         m.output("last");
         agrees(&m, |rows| vec![Random(7).values(rows * 6)], op);

@@ -200,6 +200,7 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
             masks::mask(ctx, 0, &bounds, Neutral::Zero)?;
             return Ok(Some(Passed { bounds: vec![bounds, vec![]], ..Passed::default() }));
         }
+        "MatMulInteger" => rows(ctx),
         "GlobalAveragePool" | "GlobalMaxPool" => return global_pool(ctx, own),
         "ReduceMean" => return mean(ctx),
         own if own.starts_with("Reduce") => reduction(ctx, own)?,
@@ -322,6 +323,13 @@ fn product(ctx: &mut NodeLowering<'_>, transposed: [bool; 2]) -> Result<Option<V
         _ => return Ok(None),
     }
     Ok(Some(passed))
+}
+
+/// Each row of the first matrix is multiplied alone.
+fn rows(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
+    let first = rank(ctx, 0);
+    let is_row = |bounded: &BoundedAxis| bounded.axis + 1 < first;
+    (first >= rank(ctx, 1) && ctx.bounds[0].iter().all(is_row)).then(|| ctx.bounds[0].clone())
 }
 
 /// The addend has the extents of the product, or repeats along them.
