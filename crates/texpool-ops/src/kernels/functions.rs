@@ -69,15 +69,15 @@ unary_codes! {
         ACT_GELU_TANH = 20 => GeluTanh,
         ACT_SOFTPLUS = 21 => Softplus,
         ACT_MISH = 22 => Mish,
-        ACT_FAKE_QUANT = 23 => FakeQuant { scale, least, most } (scale, limits(least, most)),
-        ACT_QUANTIZE = 24 => Quantize { scale, least, most } (scale, limits(least, most)),
-        ACT_ROUND_AWAY = 25 => RoundAway { origin, least, most } (origin, limits(least, most)),
+        ACT_FAKE_QUANT = 23 => FakeQuant { scale, least, most } (scale, halves(least, most)),
+        ACT_QUANTIZE = 24 => Quantize { scale, least, most } (scale, halves(least, most)),
+        ACT_ROUND_AWAY = 25 => RoundAway { origin, least, most } (origin, halves(least, most)),
         ACT_REQUANTIZE_FIXED = 26,
         ACT_REQUANTIZE_FLOAT = 27,
-        ACT_FAKE_QUANT_EVEN = 28 => FakeQuantEven { scale, least, most } (scale, limits(least, most)),
-        ACT_QUANTIZE_EVEN = 29 => QuantizeEven { scale, least, most } (scale, limits(least, most)),
-        ACT_QUANTIZE_BYTE = 30 => QuantizeByte { scale, zero, least } (scale, limits(zero, least)),
-        ACT_REQUANTIZE_BYTE = 31 => RequantizeByte { ratio, zero, least } (ratio, limits(zero, least)),
+        ACT_FAKE_QUANT_EVEN = 28 => FakeQuantEven { scale, least, most } (scale, halves(least, most)),
+        ACT_QUANTIZE_EVEN = 29 => QuantizeEven { scale, least, most } (scale, halves(least, most)),
+        ACT_QUANTIZE_BYTE = 30 => QuantizeByte { scale, zero, least } (scale, halves(zero, least)),
+        ACT_REQUANTIZE_BYTE = 31 => RequantizeByte { ratio, zero, least } (ratio, halves(zero, least)),
     }
 
     /// Functions that `unary.wgsl` supports in addition. Lower codes are reserved for `activate`, which it calls.
@@ -128,8 +128,8 @@ pub(crate) fn in_epilogue(function: Unary) -> Option<(u32, f32, u32)> {
 }
 
 /// Returns two numbers of 16 bits as one word, because there are three numbers for two parameters.
-const fn limits(least: i16, most: i16) -> u32 {
-    least.cast_unsigned() as u32 | (most.cast_unsigned() as u32) << 16
+const fn halves(low: i16, high: i16) -> u32 {
+    low.cast_unsigned() as u32 | (high.cast_unsigned() as u32) << 16
 }
 
 fn flag(on: bool) -> f32 {

@@ -2,6 +2,7 @@
 
 use super::{
     array::Array,
+    lower::{Auto, spatial, stated_window},
     masks::{self, Neutral},
     node_lowering::NodeLowering,
     value::{BoundedAxis, Computed, Size},
@@ -24,31 +25,34 @@ struct Windows {
 impl Windows {
     /// Reads the windows along an axis of the operand. `None` if their border depends on the extent.
     fn along(ctx: &NodeLowering<'_>, own: &str, axis: usize) -> Result<Option<Self>, Problem> {
-        let (place, count) = (axis - LEADING, ctx.operand(0)?.dims().len() - LEADING);
-        let stated = |name: &str, place: usize| ctx.ints(name).and_then(|list| list.get(place).copied());
-        let window = match own {
-            "Conv" | "ConvTranspose" => ctx.operand(1)?.dims().get(axis).map_or(0, |&extent| extent as i64),
-            _ => stated("kernel_shape", place).unwrap_or(0),
-        };
-        let [stride, dilation] = ["strides", "dilations"].map(|name| stated(name, place).unwrap_or(1));
-        // Lowering refuses numbers out of range.
-        if !(1..=MOST).contains(&window) || !(1..=MOST).contains(&stride) || !(1..=MOST).contains(&dilation) {
-            return Ok(None);
-        }
-        let reach = (window - 1) * dilation + 1;
-        let border = match ctx.text("auto_pad", "NOTSET")?.as_str() {
-            "NOTSET" | "" => [place, count + place].map(|place| stated("pads", place).unwrap_or(0)),
-            "VALID" => [0, 0],
-            "SAME_UPPER" if stride == 1 && own != "ConvTranspose" => [(reach - 1) / 2, reach / 2],
-            "SAME_LOWER" if stride == 1 && own != "ConvTranspose" => [reach / 2, (reach - 1) / 2],
+        let operand = ctx.operand(0)?;
+        // A signal is an image of one row.
+        let image = match *operand.dims() {
+            [_, _, x] => [1, x],
+            [_, _, y, x] => [y, x],
             _ => return Ok(None),
         };
-        Ok(border.iter().all(|pad| (0..=MOST).contains(pad)).then_some(Self { reach, stride, border }))
+        let dimensions = operand.dims().len() - LEADING;
+        let extent = match own {
+            "Conv" | "ConvTranspose" => match *ctx.operand(1)?.dims() {
+                [_, _, x] => [1, x],
+                [_, _, y, x] => [y, x],
+                _ => return Ok(None),
+            },
+            _ => spatial(ctx, "kernel_shape", dimensions, 1)?,
+        };
+        let window = stated_window(ctx, dimensions, extent)?;
+        let place = axis - dimensions;
+        let is_same = matches!(window.auto, Auto::Same { .. });
+        if is_same && (window.stride[place] != 1 || own == "ConvTranspose") {
+            return Ok(None);
+        }
+        let padding = window.around(image);
+        let border = [[padding.top, padding.bottom], [padding.left, padding.right]][place];
+        let [reach, stride] = [window.reach[place], window.stride[place]].map(|places| places as i64);
+        Ok(Some(Self { reach, stride, border: border.map(|places| places as i64) }))
     }
 }
-
-/// Limit on the numbers of a window, far below those that floats hold exactly.
-const MOST: i64 = 1 << 16;
 
 /// Returns the axis of the result for an axis of the operand. Places behind the extent are replaced by ones without an
 /// effect if windows may read them. `None` if the result would depend on more.
@@ -63,7 +67,11 @@ pub(super) fn windowed(
     let Some(Windows { reach, stride, border: [front, behind] }) = Windows::along(ctx, own, bounded.axis)? else {
         return Ok(None);
     };
-    let own_mask = std::slice::from_ref(bounded);
+    // Windows that begin in front of the end but reach behind it, and numbers of places in the whole image.
+    if ctx.flag("ceil_mode", false)? || own == "MaxPool" && ctx.wants(1) {
+        return Ok(None);
+    }
+    let along = std::slice::from_ref(bounded);
     match own {
         "ConvTranspose" => {
             // The extent of a result that the file states is not that of a run.
@@ -71,21 +79,17 @@ pub(super) fn windowed(
                 return Ok(None);
             }
             let added = ctx.ints("output_padding").and_then(|list| list.get(bounded.axis - LEADING).copied());
-            masks::mask(ctx, 0, own_mask, Neutral::Zero)?;
+            masks::mask(ctx, 0, along, Neutral::Zero)?;
             let more = reach - stride - front - behind + added.unwrap_or(0);
             return counted(ctx, bounded, [stride, more, 1]).map(Some);
         }
-        "Conv" | "LpPool" if behind > 0 => masks::mask(ctx, 0, own_mask, Neutral::Zero)?,
-        "MaxPool" if behind > 0 => masks::mask(ctx, 0, own_mask, Neutral::Least)?,
+        "Conv" | "LpPool" if behind > 0 => masks::mask(ctx, 0, along, Neutral::Zero)?,
+        "MaxPool" if behind > 0 => masks::mask(ctx, 0, along, Neutral::Least)?,
         "AveragePool" if behind > 0 && ctx.flag("count_include_pad", false)? => {
-            masks::mask(ctx, 0, own_mask, Neutral::Zero)?;
+            masks::mask(ctx, 0, along, Neutral::Zero)?;
         }
         "AveragePool" if behind > 0 => return Ok(None),
         _ => {}
-    }
-    // Windows that begin in front of the end but reach behind it, and numbers of places in the whole image.
-    if ctx.flag("ceil_mode", false)? || own == "MaxPool" && ctx.wants(1) {
-        return Ok(None);
     }
     counted(ctx, bounded, [1, front + behind - reach + stride, stride]).map(Some)
 }

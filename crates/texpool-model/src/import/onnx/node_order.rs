@@ -1,4 +1,5 @@
-//! Sorts nodes by what they read. ONNX asks for this order, but ONNX Runtime also runs files in others, so there are such.
+//! Sorts nodes so that each one follows those whose results it reads. ONNX asks for this order, but ONNX Runtime also runs
+//! files in any other, and some exporters write those.
 
 use std::{
     cmp::Reverse,

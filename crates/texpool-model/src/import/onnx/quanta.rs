@@ -3,7 +3,8 @@
 //! Nodes of quantised operators, and `QuantizeLinear` and `DequantizeLinear` around operators of floats, have become the
 //! same nodes of the graph: `(q - zero) * scale` in front, [`Unary::QuantizeEven`] and `+ zero` behind. In between stands
 //! a layer whose weights are integers with scales. Such a layer is replaced by one of the integers `q - zero`, the
-//! *quanta*, whose sums are exact. Rewriting removes the nodes that nothing reads any more.
+//! *quanta*, whose sums are exact, and other operators by ones that round as ONNX Runtime does. Rewriting removes the
+//! nodes that nothing reads any more.
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,6 +50,16 @@ struct Rounding {
     bounds: [f32; 2],
 }
 
+impl Rounding {
+    /// Returns the zero point and the least integer, counted from zero.
+    fn byte(&self) -> [i16; 2] {
+        [self.zero, self.zero + self.bounds[0]].map(|value| value as i16)
+    }
+}
+
+/// The operator, the operands and the activation that replace a node and the rounding of its result.
+type Replacement = (Op, Vec<TensorId>, Act);
+
 /// Producers and readers of tensors.
 struct Links {
     producer: IdVec<TensorId, Option<NodeId>>,
@@ -72,13 +83,10 @@ pub(super) fn compute_with_quanta(graph: &mut Graph, meter: &mut Meter) -> Resul
         links.bounds.insert(output, rounding.bounds);
         let Some(layer) = links.only_producer(rounding.reals) else { continue };
         let node = graph.nodes[layer].clone();
-        let plain = match links.moved(graph, &node, &rounding) {
-            None => links.sum(graph, &node, &rounding, meter)?,
-            moved => moved,
-        };
-        let replaced = match plain {
-            Some((op, inputs)) => Some((op, inputs, Act::None)),
-            None => links.layer(graph, &node, &rounding, meter)?,
+        let replaced = match (links.moved(graph, &node, &rounding), &node.op) {
+            (Some(moved), _) => Some(moved),
+            (None, Op::Binary(binary)) => links.of_two(graph, &node, *binary, &rounding, meter)?,
+            (None, _) => links.layer(graph, &node, &rounding, meter)?,
         };
         let Some((op, inputs, act)) = replaced else { continue };
         let epilogue = Epilogue::of(act);
@@ -207,9 +215,8 @@ impl Links {
         Some(Quanta { tensor, scale, zero, bounds: [min - zero, max - zero] })
     }
 
-    /// Returns the operator and the operands that replace a node which only moves values, if its result is quantised as
-    /// its operands are.
-    fn moved(&self, graph: &Graph, node: &Node, rounding: &Rounding) -> Option<(Op, Vec<TensorId>)> {
+    /// Replaces a node that only moves values, if its result is quantised as its operands are.
+    fn moved(&self, graph: &Graph, node: &Node, rounding: &Rounding) -> Option<Replacement> {
         let moves = node.op.moves_only() && !matches!(node.op, Op::Pad(_));
         let quanta = |&reals: &TensorId| {
             let Quanta { tensor, scale, zero, bounds } = self.quanta(graph, reals)?;
@@ -217,21 +224,34 @@ impl Links {
             is_same.then_some(tensor)
         };
         let operands = node.inputs.iter().map(quanta).collect::<Option<Vec<TensorId>>>()?;
-        (moves && node.epilogue.is_empty()).then(|| (node.op.clone(), operands))
+        (moves && node.epilogue.is_empty()).then(|| (node.op.clone(), operands, Act::None))
     }
 
-    /// Returns the operator and the operands that replace a sum of two tensors, or of a tensor and a constant, and the
-    /// rounding of its result.
+    /// Replaces a sum or a product of two tensors, or of a tensor and a constant.
+    fn of_two(
+        &self,
+        graph: &mut Graph,
+        node: &Node,
+        binary: Binary,
+        rounding: &Rounding,
+        meter: &mut Meter,
+    ) -> Result<Option<Replacement>, Problem> {
+        let (&[a, b], true) = (&node.inputs[..], node.epilogue.is_empty()) else { return Ok(None) };
+        match binary {
+            Binary::Add => self.sum(graph, node, [a, b], rounding, meter),
+            Binary::Mul => self.product(graph, node, [a, b], rounding, meter),
+            _ => Ok(None),
+        }
+    }
+
     fn sum(
         &self,
         graph: &mut Graph,
         node: &Node,
+        [a, b]: [TensorId; 2],
         rounding: &Rounding,
         meter: &mut Meter,
-    ) -> Result<Option<(Op, Vec<TensorId>)>, Problem> {
-        let (&Op::Binary(Binary::Add), &[a, b], true) = (&node.op, &node.inputs[..], node.epilogue.is_empty()) else {
-            return Ok(None);
-        };
+    ) -> Result<Option<Replacement>, Problem> {
         let is_number = |id: TensorId| graph.tensors[id].constant.as_ref().is_some_and(|number| number.len() == 1);
         // ONNX Runtime takes a number as the second operand.
         let [a, b] = if is_number(a) { [b, a] } else { [a, b] };
@@ -244,7 +264,22 @@ impl Links {
         let Rounding { scale, zero, bounds, .. } = *rounding;
         let [zeros, limits] = [[a.zero, b.zero], bounds].map(|pair| pair.map(|value| value as i16));
         let add = QuantizedAdd::float([a.scale, b.scale], scale, zeros, zero as i16, limits);
-        Ok(add.map(|add| (add.into(), vec![a.tensor, b.tensor])))
+        Ok(add.map(|add| (add.into(), vec![a.tensor, b.tensor], Act::None)))
+    }
+
+    fn product(
+        &self,
+        graph: &mut Graph,
+        node: &Node,
+        [a, b]: [TensorId; 2],
+        rounding: &Rounding,
+        meter: &mut Meter,
+    ) -> Result<Option<Replacement>, Problem> {
+        let Some(a) = self.quanta_or_constant(graph, a, meter)? else { return Ok(None) };
+        let Some(b) = self.quanta_or_constant(graph, b, meter)? else { return Ok(None) };
+        let (ratio, [zero, least]) = (a.scale * b.scale / rounding.scale, rounding.byte());
+        let act = Act::Unary(Unary::RequantizeByte { ratio, zero, least });
+        Ok(Some((node.op.clone(), vec![a.tensor, b.tensor], act)))
     }
 
     /// Returns the quanta of reals, which may be known.
@@ -260,14 +295,14 @@ impl Links {
         }
     }
 
-    /// Returns the operator, the operands and the activation that replace a node and the rounding of its result.
+    /// Replaces a layer or another operator of one tensor.
     fn layer(
         &self,
         graph: &mut Graph,
         node: &Node,
         rounding: &Rounding,
         meter: &mut Meter,
-    ) -> Result<Option<(Op, Vec<TensorId>, Act)>, Problem> {
+    ) -> Result<Option<Replacement>, Problem> {
         let Rounding { scale, bounds: [least, most], .. } = *rounding;
         let to = QuantizedTo {
             scale,
@@ -276,14 +311,6 @@ impl Links {
             arithmetic: Requantization::Float,
             rounds_products: false,
         };
-        let [zero, least_byte] = [rounding.zero, rounding.zero + least].map(|value| value as i16);
-        if let (&Op::Binary(Binary::Mul), &[a, b]) = (&node.op, &node.inputs[..]) {
-            let Some(a) = self.quanta_or_constant(graph, a, meter)? else { return Ok(None) };
-            let Some(b) = self.quanta_or_constant(graph, b, meter)? else { return Ok(None) };
-            let ratio = a.scale * b.scale / scale;
-            let act = Act::Unary(Unary::RequantizeByte { ratio, zero, least: least_byte });
-            return Ok(Some((node.op.clone(), vec![a.tensor, b.tensor], act)));
-        }
         let name = stem(&graph.tensors[node.output].name);
         let Some(&x) = node.inputs.first() else { return Ok(None) };
         let Some(x) = self.quanta(graph, x) else { return Ok(None) };
@@ -293,7 +320,8 @@ impl Links {
         }
         if let Op::Pool2d(Pool2d { kind: PoolKind::Average, .. }) = node.op {
             // ONNX Runtime adds up reals, and adds the zero point before it rounds.
-            let act = Act::Unary(Unary::QuantizeByte { scale, zero, least: least_byte });
+            let [zero, least] = rounding.byte();
+            let act = Act::Unary(Unary::QuantizeByte { scale, zero, least });
             return Ok(Some((node.op.clone(), node.inputs.clone(), act)));
         }
         if let Op::Softmax(Softmax { beta, log: false }) = node.op {

@@ -80,7 +80,7 @@ impl ResizeAxis {
     pub fn at(&self, i: usize) -> Option<Taps> {
         let mut position = self.position(i as f32)?;
         let last = self.from as f32 - 1.0;
-        if matches!(self.mode, ResizeMode::Linear | ResizeMode::LinearInteger) {
+        if self.taps() == 2 {
             position = position.clamp(0.0, last);
         }
         let floor = position.floor();
@@ -97,15 +97,13 @@ impl ResizeAxis {
                     Rounding::PreferFloor | Rounding::PreferCeil => floor + 1.0,
                 }
             }
-            // ONNX Runtime takes the last pixel twice, which rounds other sums than taking it once.
-            ResizeMode::Linear => {
-                let pair = if floor == last { [0.5, 0.5] } else { [1.0 - part, part] };
-                weights[..2].copy_from_slice(&pair);
-                floor
-            }
-            ResizeMode::LinearInteger => {
-                let (half, steps) = (Self::PARTS / 2.0, (part * Self::PARTS).floor());
-                let pair = if floor == last { [half, half] } else { [Self::PARTS - steps, steps] };
+            ResizeMode::Linear | ResizeMode::LinearInteger => {
+                let (whole, part) = match self.mode {
+                    ResizeMode::LinearInteger => (Self::PARTS, (part * Self::PARTS).floor()),
+                    _ => (1.0, part),
+                };
+                // ONNX Runtime takes the last pixel twice, which rounds other sums than taking it once.
+                let pair = if floor == last { [whole / 2.0; 2] } else { [whole - part, part] };
                 weights[..2].copy_from_slice(&pair);
                 floor
             }

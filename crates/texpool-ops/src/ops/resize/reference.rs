@@ -51,21 +51,17 @@ pub(crate) fn taps(x: &View<'_>, resize: &Resize, out: Shape) -> Vec<f32> {
         let (Some(rows), Some(columns)) = (down.at(oy), across.at(ox)) else { return extrapolation };
         let pixel = |row: usize, tap: usize| x.at([b, rows.pixel(row, x.shape.h), columns.pixel(tap, x.shape.w), c]);
         let taps = 0..across.taps();
+        let pairs = || taps.clone().flat_map(|row| taps.clone().map(move |tap| (row, tap)));
         if resize.mode == ResizeMode::Linear {
-            let product = |row: usize, tap: usize| rows.weights[row] * columns.weights[tap] * pixel(row, tap);
-            return taps
-                .clone()
-                .flat_map(|row| taps.clone().map(move |tap| (row, tap)))
-                .map(|(row, tap)| product(row, tap))
-                .sum();
+            let product = |(row, tap): (usize, usize)| rows.weights[row] * columns.weights[tap] * pixel(row, tap);
+            return pairs().map(product).sum();
         }
         if resize.mode == ResizeMode::LinearInteger {
-            let product = |row: usize, tap: usize| {
+            let product = |(row, tap): (usize, usize)| {
                 rows.weights[row] as i64 * columns.weights[tap] as i64 * pixel(row, tap) as i64
             };
-            let pixels = taps.clone().flat_map(|row| taps.clone().map(move |tap| (row, tap)));
             let unit = ResizeAxis::PARTS as i64 * ResizeAxis::PARTS as i64;
-            return (pixels.map(|(row, tap)| product(row, tap)).sum::<i64>() / unit) as f32;
+            return (pairs().map(product).sum::<i64>() / unit) as f32;
         }
         let line = |row: usize| -> f32 { taps.clone().map(|tap| columns.weights[tap] * pixel(row, tap)).sum() };
         taps.clone().map(|row| rows.weights[row] * line(row)).sum()

@@ -43,19 +43,19 @@ pub(super) fn image(ctx: &mut NodeLowering<'_>, x: &Computed) -> Result<Image, P
 
 /// Window, stride, dilation and border, each as `[y, x]`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
-    pub(super) extent: [usize; 2],
-    pub(super) stride: [usize; 2],
-    pub(super) dilation: [usize; 2],
+pub(in crate::import::onnx) struct Window {
+    pub(in crate::import::onnx) extent: [usize; 2],
+    pub(in crate::import::onnx) stride: [usize; 2],
+    pub(in crate::import::onnx) dilation: [usize; 2],
     /// Extents spanned by the dilated window.
-    pub(super) reach: [usize; 2],
-    pub(super) padding: Padding,
-    pub(super) auto: Auto,
+    pub(in crate::import::onnx) reach: [usize; 2],
+    pub(in crate::import::onnx) padding: Padding,
+    pub(in crate::import::onnx) auto: Auto,
 }
 
 /// Rule for the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Auto {
+pub(in crate::import::onnx) enum Auto {
     Stated,
     /// Border for `extent / stride` results. An odd pixel goes to the end, or to the front if `in_front` is set.
     Same {
@@ -65,7 +65,7 @@ pub(super) enum Auto {
 }
 
 /// Reads a list with one number per dimension, as `[y, x]`.
-pub(super) fn spatial(
+pub(in crate::import::onnx) fn spatial(
     ctx: &NodeLowering<'_>,
     name: &str,
     dimensions: usize,
@@ -82,7 +82,11 @@ pub(super) fn spatial(
 }
 
 /// Reads the window from a node's attributes.
-pub(super) fn stated_window(ctx: &NodeLowering<'_>, dimensions: usize, extent: [usize; 2]) -> Result<Window, Problem> {
+pub(in crate::import::onnx) fn stated_window(
+    ctx: &NodeLowering<'_>,
+    dimensions: usize,
+    extent: [usize; 2],
+) -> Result<Window, Problem> {
     let auto = match ctx.text("auto_pad", "NOTSET")?.as_str() {
         "NOTSET" | "" => Auto::Stated,
         "SAME_UPPER" => Auto::Same { in_front: false },
@@ -114,7 +118,7 @@ pub(super) fn stated_window(ctx: &NodeLowering<'_>, dimensions: usize, extent: [
 
 impl Window {
     /// Returns the border for an image with extents `[h, w]`.
-    pub(super) fn around(&self, image: [usize; 2]) -> Padding {
+    pub(in crate::import::onnx) fn around(&self, image: [usize; 2]) -> Padding {
         match self.auto {
             Auto::Same { in_front } => window::same(image, self.reach, self.stride, in_front),
             Auto::Stated | Auto::None => self.padding,

@@ -39,8 +39,8 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
 
 const AS_ONNX_RUNTIME: &str = "sizes must be known; where the specification differs, as ONNX Runtime: extents and \
      positions are products of 32 bits, `align_corners` and `tf_crop_and_resize` go by whole pixels of the result, \
-     8-bit integers are interpolated in its arithmetic for channels that lie last, an axis of scale 1 is not cropped, nothing is done where no extent changes, operator set 10 rounds up where pixels \
-     become fewer";
+     8-bit integers are interpolated in its arithmetic for channels that lie last, an axis of scale 1 is not cropped, \
+     nothing is done where no extent changes, operator set 10 rounds up where pixels become fewer";
 
 fn depth_to_space(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;

@@ -35,6 +35,7 @@ mod unary;
 mod wrap;
 
 pub(super) use basic::two;
+pub(super) use conv::{Auto, spatial, stated_window};
 pub(super) use shapes::{kept_range, reshaped};
 pub(super) use wrap::wrapped;
 
