@@ -62,13 +62,18 @@ struct Assumed {
 /// [`PlanError::Input`] for a reversed interval. [`PlanError::BadCertificate`] if prices add up to more than a size,
 /// if a case makes no sense, or if the claimed bound is above the proven one.
 pub fn verify_certificate(records: &[UsageRecord], certificate: &Certificate) -> Result<u64, PlanError> {
-    verify(records, certificate, &SearchControl::new())
+    let proven = proven_bound(records, certificate.scale, &certificate.proof, &SearchControl::new())?;
+    if certificate.bound > proven {
+        return Err(bad(format!("it claims a bound of {}, but proves {proven}", certificate.bound)));
+    }
+    Ok(certificate.bound)
 }
 
-/// Like [`verify_certificate`], but fails if `control` stops it.
-pub(super) fn verify(
+/// Returns the bound that a proof with prices in units of `1 / scale` proves. Fails if `control` stops it.
+pub(super) fn proven_bound(
     records: &[UsageRecord],
-    certificate: &Certificate,
+    scale: u64,
+    proof: &Proof,
     control: &SearchControl<'_>,
 ) -> Result<u64, PlanError> {
     if let Some(record) = records.iter().position(|r| r.first > r.last) {
@@ -78,23 +83,19 @@ pub(super) fn verify(
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let scale = i128::from(certificate.scale);
+    let scale = i128::from(scale);
     if scale == 0 || scale > MAX_SCALE {
-        return Err(PlanError::BadCertificate { why: format!("its scale {scale} is not between 1 and {MAX_SCALE}") });
+        return Err(bad(format!("its scale {scale} is not between 1 and {MAX_SCALE}")));
     }
     let checker = Checker::new(records, sizes, scale);
-    let proven = checker.prove(&certificate.proof, control)?;
+    let proven = checker.prove(proof, control)?;
     if proven == i128::MAX {
-        return Err(PlanError::BadCertificate { why: "none of its cases is possible".to_owned() });
+        return Err(bad("none of its cases is possible"));
     }
     // The total of a plan is a sum of sizes and therefore a multiple of their greatest common divisor.
     let unit = i128::from(checker.sizes.iter().fold(0, |a, &b| gcd(a, b)).max(1));
     let proven = (proven.max(0) + scale * unit - 1) / (scale * unit) * unit;
-    if i128::from(certificate.bound) > proven {
-        let why = format!("it claims a bound of {}, but proves {proven}", certificate.bound);
-        return Err(PlanError::BadCertificate { why });
-    }
-    Ok(certificate.bound)
+    Ok(u64::try_from(proven).unwrap_or(u64::MAX))
 }
 
 /// Keeps every product of a price, a count and a number of records within 128 bits.

@@ -8,6 +8,8 @@
 #[cfg(feature = "proofs")]
 mod branch_and_bound;
 mod certificate;
+#[cfg(feature = "proofs")]
+mod core;
 #[cfg(feature = "serde")]
 mod json;
 #[cfg(feature = "proofs")]
@@ -84,7 +86,7 @@ pub fn optimum(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>)
     let bounds = bounds(records)?;
     let mut candidates = Candidates::new(records);
     let start = portfolio::run(records, None, bounds.offsets, &mut candidates, &control.share(1, 3))?;
-    let mut optimum = Optimum::greedy(records, &bounds, start).improve(records, &bounds, nodes, control);
+    let mut optimum = Optimum::greedy(records, &bounds, start).improve(records, &bounds, nodes, 0, control);
     optimum.stopped = optimum.stopped.or(candidates.stopped).filter(|_| !optimum.proven);
     Ok(optimum)
 }
@@ -99,12 +101,14 @@ impl Optimum {
     }
 
     /// Searches for a smaller plan and a higher bound with the exact solver. If the records are few enough, a plan
-    /// that is not proven optimal is compared with that of [`min_cost_flow`], and the smaller one is kept.
+    /// that is not proven optimal is compared with that of [`min_cost_flow`], and the smaller one is kept. A plan at most
+    /// `tolerated_gap` above the bound is not improved.
     pub(super) fn improve(
         mut self,
         records: &[UsageRecord],
         bounds: &Bounds,
         nodes: u64,
+        tolerated_gap: u64,
         control: &SearchControl<'_>,
     ) -> Self {
         if nodes == 0 || self.layout.total() <= bounds.shared_objects {
@@ -114,8 +118,9 @@ impl Optimum {
         // The rest of the time is for the flow, which needs it only if the search uses up its share.
         let searched = if tries_flow { control.share(3, 4) } else { control.share(1, 1) };
         #[cfg(feature = "proofs")]
-        self.solve(records, bounds, nodes, &searched);
-        if tries_flow && !self.proven && !control.should_stop() {
+        self.solve(records, bounds, nodes, tolerated_gap, &searched);
+        let gap = self.layout.total() - self.certificate.bound;
+        if tries_flow && gap > tolerated_gap && !self.proven && !control.should_stop() {
             // A search that is stopped early may have found only the greedy plan. The flow, unlike the greedy
             // strategies, looks ahead.
             let flow = min_cost_flow(records, control);

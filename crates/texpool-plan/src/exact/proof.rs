@@ -126,6 +126,25 @@ impl Proof {
         deepest
     }
 
+    /// Extends a proof about objects of the sizes `known` to objects of `sizes`, which has them and others. A tensor
+    /// pays in an object of another size as in the next smaller known one, whose prices are enough for its cost.
+    #[cfg(feature = "proofs")]
+    pub(super) fn extend_sizes(&mut self, known: &[u64], sizes: &[u64]) {
+        for case in &mut self.0 {
+            if let Case::Leaf(prices) = case {
+                prices.clique.sort_unstable();
+                let of_size = |size: u64| {
+                    let below = known[..known.partition_point(|&other| other <= size)].last();
+                    let from =
+                        below.map_or(prices.clique.len(), |below| prices.clique.partition_point(|p| p.0 < *below));
+                    let paid = prices.clique[from..].iter().take_while(move |p| below == Some(&p.0));
+                    paid.map(move |&(_, step, price)| (size, step, price))
+                };
+                prices.clique = sizes.iter().flat_map(|&size| of_size(size)).collect();
+            }
+        }
+    }
+
     /// Renames the records of the proof: record `i` becomes `order[i]`.
     pub(crate) fn renumber(&mut self, order: &[usize]) {
         for case in &mut self.0 {

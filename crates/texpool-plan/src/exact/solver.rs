@@ -3,10 +3,12 @@
 use super::{
     Optimum,
     branch_and_bound::BranchAndBound,
-    certificate::{Certificate, verify, verify_certificate},
+    certificate::{Certificate, proven_bound, verify_certificate},
+    core::core,
     model::Model,
     presolve::{MAX_ROUNDS, reduced_model},
     prices,
+    proof::Proof,
 };
 use crate::{
     bounds::Bounds,
@@ -27,54 +29,115 @@ const MAX_CHOICES: usize = 1 << 18;
 /// the members of cliques. A guess.
 const MAX_ALIVE: usize = 1 << 22;
 
-/// Returns whether the model of these records is small enough to be built.
-fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
+/// Number of the busiest steps of each size whose tensors form the first core. Each further core takes
+/// [`CORE_GROWTH`] times as many steps.
+const FIRST_CORE_STEPS: usize = 1;
+
+/// Growth of cores, in steps. A core of more than half of the tensors is not tried: its relaxation takes nearly as
+/// long as that of all tensors.
+const CORE_GROWTH: usize = 4;
+
+fn distinct_sizes(records: &[UsageRecord]) -> Vec<u64> {
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    records.len().saturating_mul(sizes.len()) <= MAX_CHOICES
-        && records.len().saturating_mul(bounds.positional_maximums.len()) <= MAX_ALIVE
+    sizes
+}
+
+/// Returns the model of the plans that cost less than `best_known`, or `None` if it is too large or `control` stops.
+fn solvable_model(
+    records: &[UsageRecord],
+    most_alive: usize,
+    best_known: u64,
+    control: &SearchControl<'_>,
+) -> Option<Model> {
+    let solvable = records.len().saturating_mul(distinct_sizes(records).len()) <= MAX_CHOICES
+        && records.len().saturating_mul(most_alive) <= MAX_ALIVE;
+    let model = solvable.then(|| reduced_model(records, best_known, MAX_ROUNDS, control))??;
+    (best_known / model.unit() < MAX_COST).then_some(model)
 }
 
 impl Optimum {
-    /// Searches for a smaller plan and a higher bound, if the model is small enough to be built.
-    pub(super) fn solve(&mut self, records: &[UsageRecord], bounds: &Bounds, nodes: u64, control: &SearchControl<'_>) {
-        if is_solvable(records, bounds)
-            && let Some(model) = reduced_model(records, self.layout.total(), MAX_ROUNDS, control)
-        {
-            let verified = self.search_model(records, &model, nodes, control);
-            let reached = self.layout.total() == self.certificate.bound;
-            self.proven = reached && (verified || verify_certificate(records, &self.certificate).is_ok());
+    /// Tries to prove the plan with cores. If that fails, and the plan is more than `tolerated_gap` above the bound,
+    /// searches for a smaller plan and a higher bound with the model of all tensors, if that is small enough.
+    pub(super) fn solve(
+        &mut self,
+        records: &[UsageRecord],
+        bounds: &Bounds,
+        nodes: u64,
+        tolerated_gap: u64,
+        control: &SearchControl<'_>,
+    ) {
+        let most_alive = bounds.positional_maximums.len();
+        self.prove_by_cores(records, most_alive, nodes, control);
+        let total = self.layout.total();
+        if self.proven || total - self.certificate.bound <= tolerated_gap {
+            return;
+        }
+        let Some(model) = solvable_model(records, most_alive, total, control) else { return };
+        let mut search = BranchAndBound::new(&model, total / model.unit(), nodes.saturating_sub(self.nodes));
+        let proof = search.run(control);
+        self.nodes += search.solved;
+        self.stopped = search.stopped;
+        if let Some(levels) = &search.levels {
+            self.layout = assign_objects(records, &model, levels);
+        }
+        self.keep_proof(records, &model, proof, control);
+    }
+
+    /// Tries to prove with cores that no plan is smaller than this one. If they prove a lower bound, keeps that. Leaves
+    /// one of the `nodes` for the relaxation of all tensors.
+    fn prove_by_cores(&mut self, records: &[UsageRecord], most_alive: usize, nodes: u64, control: &SearchControl<'_>) {
+        let sizes = distinct_sizes(records);
+        let mut steps = FIRST_CORE_STEPS;
+        let mut tried = 0;
+        // There are at most as many busiest steps as tensors.
+        while !self.proven && self.nodes + 1 < nodes && steps < records.len() {
+            let Some(members) = core(records, steps, control) else { return };
+            if 2 * members.len() > records.len() || control.should_stop() {
+                return;
+            }
+            steps *= CORE_GROWTH;
+            if members.len() == tried {
+                continue;
+            }
+            tried = members.len();
+            let core: Vec<UsageRecord> = members.iter().map(|&i| records[i]).collect();
+            let total = self.layout.total();
+            let Some(model) = solvable_model(&core, most_alive, total, control) else { return };
+            // Only the root is solved. If the core has a plan of a smaller total, a larger core is needed.
+            let mut search = BranchAndBound::new(&model, total.div_ceil(model.unit()), 1);
+            let proof = search.run(control).map(|(bound, mut proof)| {
+                proof.renumber(&members);
+                proof.extend_sizes(&model.levels, &sizes);
+                (bound, proof)
+            });
+            self.nodes += search.solved;
+            self.keep_proof(records, &model, proof, control);
         }
     }
 
-    /// Runs branch and bound. Returns whether it found a better certificate; that certificate is already verified.
-    fn search_model(
+    /// Keeps the certificate of a proof if it is valid for all records and better than the present one. Updates whether
+    /// the plan is proven.
+    fn keep_proof(
         &mut self,
         records: &[UsageRecord],
         model: &Model,
-        nodes: u64,
+        proof: Option<(u64, Proof)>,
         control: &SearchControl<'_>,
-    ) -> bool {
-        let unit = model.unit();
-        let best_known = self.layout.total() / unit;
-        if best_known >= MAX_COST {
-            return false;
+    ) {
+        let valid = proof.and_then(|(claimed, proof)| {
+            // A core's total is a multiple of a unit that may be larger than that of all tensors, which the check uses.
+            let proven = proven_bound(records, prices::SCALE, &proof, control).ok()?;
+            Some(Certificate { bound: proven.min(claimed * model.unit()), scale: prices::SCALE, proof })
+        });
+        let better = valid.filter(|certificate| certificate.bound > self.certificate.bound);
+        let verified = better.is_some();
+        if let Some(certificate) = better {
+            self.certificate = certificate;
         }
-        let mut search = BranchAndBound::new(model, best_known, nodes);
-        let proof = search.run(control);
-        (self.nodes, self.stopped) = (search.solved, search.stopped);
-        if let Some(levels) = search.levels {
-            self.layout = assign_objects(records, model, &levels);
-        }
-        if let Some((bound, proof)) = proof {
-            let certificate = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
-            if certificate.bound > self.certificate.bound && verify(records, &certificate, control).is_ok() {
-                self.certificate = certificate;
-                return true;
-            }
-        }
-        false
+        let reached = self.layout.total() == self.certificate.bound;
+        self.proven = reached && (verified || verify_certificate(records, &self.certificate).is_ok());
     }
 }
 
@@ -116,7 +179,7 @@ fn assign_objects(records: &[UsageRecord], model: &Model, levels: &[usize]) -> L
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::optimum, *};
     use crate::{
         bounds::bounds,
         portfolio::{self, Candidates},
@@ -150,5 +213,39 @@ mod tests {
             assert_eq!(with, without, "{records:?}");
         }
         assert!(reduced_sets > 50, "{reduced_sets}");
+    }
+    /// A core's certificate is valid for all tensors, also in objects of sizes that the core does not have.
+    #[test]
+    fn cores_prove_the_optimum_of_all_tensors() {
+        let mut random = Random::new();
+        let mut proven_sets = 0;
+        for _ in 0..100 {
+            // As in a network, tensors at the beginning are larger.
+            let record = |_| {
+                let first = random.below(150);
+                let size = 1 + random.below(12) as u64;
+                UsageRecord::new(first, first + random.below(6), if first < 40 { 7 * size } else { size })
+            };
+            let records: Vec<UsageRecord> = (0..150).map(record).collect();
+            let bounds = bounds(&records).expect("small sizes");
+            let control = SearchControl::new();
+            let best = optimum(&records, 10_000, &control).expect("small sizes");
+            assert!(best.proven, "{records:?}");
+            let mut by_cores = Optimum::greedy(&records, &bounds, best.layout);
+            if by_cores.proven {
+                continue;
+            }
+            by_cores.prove_by_cores(&records, bounds.positional_maximums.len(), 100, &control);
+            let bound = by_cores.certificate.bound;
+            assert_eq!(verify_certificate(&records, &by_cores.certificate), Ok(bound), "{records:?}");
+            // Without cores: the model of all tensors, whose search ends with a proof.
+            let model = reduced_model(&records, u64::MAX >> 1, 0, &control).expect("nothing stops it");
+            let mut search = BranchAndBound::new(&model, by_cores.layout.total() / model.unit(), 10_000);
+            let (proven, _) = search.run(&control).expect("a proof");
+            assert_eq!(proven * model.unit(), by_cores.layout.total(), "{records:?}");
+            assert!((bounds.shared_objects..=proven * model.unit()).contains(&bound), "{records:?}");
+            proven_sets += usize::from(by_cores.proven);
+        }
+        assert!(proven_sets > 5, "{proven_sets}");
     }
 }
