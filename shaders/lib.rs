@@ -21,6 +21,9 @@ wgsl! {
     CUM_SUM = "cum_sum.wgsl";
     DENSE = "dense.wgsl";
     DEPTHWISE = "depthwise.wgsl";
+    DYNAMIC_QUANTIZE = "dynamic_quantize.wgsl";
+    DYNAMIC_SCALE = "dynamic_scale.wgsl";
+    EXTREMES = "extremes.wgsl";
     FILL = "fill.wgsl";
     GATHER = "gather.wgsl";
     GRID_SAMPLE = "grid_sample.wgsl";
@@ -64,6 +67,7 @@ pub mod shared {
         TEXEL = "shared/texel.wgsl";
         TOP_K = "shared/top_k.wgsl";
         TWO_OPERANDS = "shared/two_operands.wgsl";
+        VALUE_RANGE = "shared/value_range.wgsl";
         VALUE_TEXELS = "shared/value_texels.wgsl";
         WEIGHT_BYTES = "shared/weight_bytes.wgsl";
         WEIGHT_HALVES = "shared/weight_halves.wgsl";

@@ -5,10 +5,10 @@
 use crate::support::{graphs::n, t};
 use texpool_ops::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
-    DepthwiseConv2d, ElementType, Epilogue, FixedPoint, Gather, GatherElements, Graph, GraphBuilder, IdVec, Lrn,
-    MatMul, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams, Quantization, QuantizedAdd, QuantizedSum, Reduce,
-    ReduceKind, ResizeMode, Shape, ShapeError, SpaceToDepth, StridedSlice, Tensor, TopK, Transpose, TransposeConv,
-    Unary, check, infer,
+    DepthwiseConv2d, DynamicQuantize, ElementType, Epilogue, FixedPoint, Gather, GatherElements, Graph, GraphBuilder,
+    IdVec, Lrn, MatMul, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams, Quantization, QuantizedAdd,
+    QuantizedSum, Reduce, ReduceKind, ResizeMode, Shape, ShapeError, SpaceToDepth, StridedSlice, Tensor, TopK,
+    Transpose, TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -280,6 +280,10 @@ fn operators_on_values_check_their_operands() {
     assert_eq!(result(index([false, false, true, false]), &[x]), Ok(Shape { w: 1, ..x }));
     assert!(result(index([false, false, true, true]), &[x]).is_err());
     assert!(result(index([false; 4]), &[x]).is_err());
+    let quantized = |by| result(Op::DynamicQuantize(DynamicQuantize { from_zero: false }), &[x, by]);
+    assert_eq!(quantized(Shape::new(1, 1, 1, 2)), Ok(x));
+    assert!(quantized(Shape::new(1, 1, 1, 1)).is_err());
+    assert!(quantized(Shape::new(1, 1, 2, 2)).is_err());
     assert!(result(Op::CumSum(CumSum { axis: 4, exclusive: false, reverse: false }), &[x]).is_err());
     assert!(result(Op::Lrn(Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }), &[x]).is_err());
     let sum = |arithmetic| result(Op::QuantizedAdd(QuantizedAdd { arithmetic, least: 0, most: 9 }), &[x, x]);

@@ -68,6 +68,9 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("COLUMNS", Sizes(&[6.0])),
         ],
     ),
+    ("dynamic_quantize", &[("FROM_ZERO", Flag), ("CONSTANT", Flag)]),
+    ("dynamic_scale", &[]),
+    ("extremes", &[]),
     ("fill", &[("PAD_BORDER", Flag)]),
     (
         "gather",

@@ -1,10 +1,11 @@
 //! A case of every operator: one that has none, or whose kernel was forgotten, is named here.
 
 use texpool_ops::graph::{
-    Binary, Cell, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather, GatherElements,
-    GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
-    QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax, SpaceToDepth, StridedSlice,
-    Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
+    Binary, Cell, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, DynamicQuantize,
+    Gather, GatherElements, GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode,
+    Padding, Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax,
+    SpaceToDepth, StridedSlice, Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput,
+    WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
@@ -39,6 +40,7 @@ fn cases() -> Vec<Case> {
             vec![x(), placed([1, 1, 1, 8])],
             X,
         ),
+        (Op::DynamicQuantize(DynamicQuantize { from_zero: true }), vec![x(), placed([1, 1, 1, 2])], X),
         (Op::Unary(Unary::Erf), vec![x()], X),
         (Op::Pad(Pad { before: [0, 1, 0, 0], after: [0, 0, 2, 0], mode: PadMode::Edge }), vec![x()], [2, 5, 8, 8]),
         (Op::Gather(Gather { axis: 2 }), vec![x(), placed([1, 1, 1, 3])], [2, 4, 3, 8]),
@@ -85,6 +87,8 @@ fn cases() -> Vec<Case> {
             vec![x(), constant([5, 1, 1, 8]), constant([1, 1, 1, 5]), constant([1, 3, 3, 8]), constant([1, 1, 1, 8])],
             [2, 4, 6, 5],
         ),
+        (Op::DynamicScale, vec![x()], [1, 1, 1, 2]),
+        (Op::Extremes, vec![x()], [2, 4, 6, 2]),
         (Op::FullyConnected, vec![x(), constant([1, 1, 5, 8])], [2, 4, 6, 5]),
         (Op::Prelu, vec![x(), placed([1, 1, 1, 8])], X),
         (Op::Tile, vec![x()], [2, 8, 6, 16]),

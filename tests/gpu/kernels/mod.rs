@@ -5,6 +5,7 @@
 mod all;
 mod boxes;
 mod conv;
+mod dynamic_quantize;
 mod elementwise;
 mod functions;
 mod grid_sample;

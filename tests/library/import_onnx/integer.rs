@@ -1,7 +1,8 @@
 //! Products of 8-bit integers, and tensors that a run quantises.
 
+use texpool_model::rewrite::{Rules, rewrite};
 use texpool_ops::{
-    graph::{Constant, ElementType},
+    graph::{Binary, Constant, ElementType, Op},
     ops::reference,
 };
 
@@ -45,6 +46,50 @@ fn a_run_quantises_by_the_range_of_the_values() {
         assert_eq!(results, [integers.to_vec(), vec![scale], vec![zero]]);
         let types = graph.outputs.iter().map(|&id| graph.tensors[id].element_type);
         assert!(types.eq([ElementType::U8, ElementType::F32, ElementType::U8]));
+    }
+}
+
+/// Counted from the zero point, integers need no subtraction. Products of one tensor share them, and results that nothing
+/// reads take no step.
+#[test]
+fn products_of_dynamic_integers_count_them_from_the_zero_point() {
+    let quantised = |m: &mut Model| m.node("DynamicQuantizeLinear", &["x"], &["q", "scale", "zero"], &[]);
+    let weights: Vec<i32> = (0..192).map(|i| i * 7 % 251 - 125).collect();
+    let product = |zero: &str| {
+        let mut m = Model::new();
+        m.input("x", &[1, 2, 64]);
+        quantised(&mut m);
+        integers(&mut m, "w", INT8, &[64, 3], &weights);
+        integers(&mut m, "other", UINT8, &[], &[128]);
+        m.node("MatMulInteger", &["q", "w", zero], &["y"], &[]);
+        m.node("MatMulInteger", &["q", "w", zero], &["z"], &[]);
+        ["y", "z"].iter().for_each(|name| m.output(name));
+        m
+    };
+    let names = |m: &Model| {
+        let graph = rewrite(&import(m.bytes()).unwrap(), &Rules::all()).graph;
+        graph.nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>()
+    };
+    let layer = Op::FullyConnected.name();
+    let found = names(&product("zero"));
+    assert!(!found.contains(&Binary::Sub.name()) && found.contains(&layer), "{found:?}");
+    let count = |name: &str| found.iter().filter(|found| **found == name).count();
+    assert_eq!([count(Op::DynamicScale.name()), count("DYNAMIC_QUANTIZE")], [1, 1], "{found:?}");
+
+    let x: Vec<f32> = (0..128).map(|i| (i * 37 % 101) as f32 * 0.03 - 1.2).collect();
+    let mut m = Model::new();
+    m.input("x", &[1, 2, 64]);
+    quantised(&mut m);
+    ["q", "zero"].iter().for_each(|name| m.output(name));
+    let outputs = |m: &Model| reference::outputs(&import(m.bytes()).unwrap(), std::slice::from_ref(&x)).unwrap();
+    let [q, zero]: [Vec<f32>; 2] = outputs(&m).try_into().unwrap();
+    // Any other zero point is subtracted.
+    for (name, zero) in [("zero", zero[0]), ("other", 128.0)] {
+        let at = |row: usize, column: usize| -> f32 {
+            (0..64).map(|k| (q[row * 64 + k] - zero) * weights[k * 3 + column] as f32).sum()
+        };
+        let expected: Vec<f32> = (0..6).map(|i| at(i / 3, i % 3)).collect();
+        assert_eq!(outputs(&product(name)), [expected.clone(), expected], "{name}");
     }
 }
 

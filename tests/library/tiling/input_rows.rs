@@ -6,10 +6,10 @@ use super::noise;
 use crate::support::graphs::n;
 use texpool_ops::{
     graph::{
-        Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
-        GatherElements, Graph, GraphBuilder, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode, Padding,
-        Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SeparableConv2d, Shape,
-        Softmax, SpaceToDepth, StridedSlice, TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput,
+        Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, DynamicQuantize,
+        Gather, GatherElements, Graph, GraphBuilder, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode,
+        Padding, Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SeparableConv2d,
+        Shape, Softmax, SpaceToDepth, StridedSlice, TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput,
         WinogradOutput, WinogradTile,
     },
     ops::input_rows,
@@ -172,6 +172,10 @@ fn operators_that_look_at_a_pixel() {
         let quantized = Op::QuantizedAdd(QuantizedAdd::shift([1.0, 1.0], 1.0, [-999, 999]).unwrap());
         agrees("quantized add", &one(quantized, &[a, b], &[], ANY), Claim::Exact);
     }
+    let quantized = Op::DynamicQuantize(DynamicQuantize { from_zero: false });
+    agrees("dynamic quantize", &one(quantized, &[[2, 4, 3, 5], [1, 1, 1, 2]], &[], ANY), Claim::Exact);
+    agrees("extremes", &one(Op::Extremes, &[[2, 4, 3, 5]], &[], ANY), Claim::Exact);
+    agrees("dynamic scale", &one(Op::DynamicScale, &[[2, 4, 3, 5]], &[], ANY), Claim::Exact);
     agrees("softmax", &one(Op::Softmax(Softmax { beta: 0.01, log: false }), &[[2, 4, 3, 5]], &[], ANY), Claim::Exact);
     agrees("prelu", &one(Op::Prelu, &[[2, 4, 3, 5]], &[[1, 1, 1, 5]], ANY), Claim::Exact);
 }

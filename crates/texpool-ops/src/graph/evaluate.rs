@@ -14,7 +14,7 @@ pub fn lesser(a: f32, b: f32) -> f32 {
 }
 
 /// `min(max(x, least), most)`; NaN stays NaN.
-pub(super) fn bounded(x: f32, least: f32, most: f32) -> f32 {
+pub(crate) fn bounded(x: f32, least: f32, most: f32) -> f32 {
     // Not `f32::clamp`, which panics if a file states the bounds in the wrong order.
     let raised = if x < least { least } else { x };
     if raised > most { most } else { raised }

@@ -14,6 +14,7 @@ pub(crate) mod helpers {
     pub(crate) const SOFTMAX: &str = texpool_shaders::shared::SOFTMAX;
     pub(crate) const TOP_K: &str = texpool_shaders::shared::TOP_K;
     pub(crate) const TWO_OPERANDS: &str = texpool_shaders::shared::TWO_OPERANDS;
+    pub(crate) const VALUE_RANGE: &str = texpool_shaders::shared::VALUE_RANGE;
     pub(crate) const WEIGHTS: &str = texpool_shaders::shared::WEIGHTS;
     pub(crate) const WINOGRAD: &str = texpool_shaders::shared::WINOGRAD;
 }

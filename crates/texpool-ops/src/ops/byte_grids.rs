@@ -1,8 +1,8 @@
 //! Tensors whose values fit into bytes: whole multiples of one scale, at most 255 steps apart.
 
 use crate::graph::{
-    Act, Binary, ElementType, Graph, IdVec, Node, Op, Pad, PadMode, PoolKind, QuantizedAdd, ReduceKind, ResizeMode,
-    TensorId, TexelStorage, Unary,
+    Act, Binary, DynamicQuantize, ElementType, Graph, IdVec, Node, Op, Pad, PadMode, PoolKind, QuantizedAdd,
+    ReduceKind, ResizeMode, TensorId, TexelStorage, Unary,
 };
 
 /// Values `scale * least` to `scale * most`, in steps of the scale. Bounds are whole numbers or infinite.
@@ -100,6 +100,7 @@ fn of_op(graph: &Graph, node: &Node, grids: &IdVec<TensorId, Option<Multiples>>)
     let x = || grids[*node.inputs.first()?];
     match &node.op {
         &Op::QuantizedAdd(QuantizedAdd { least, most, .. }) => Multiples::new(1.0, least, most),
+        &Op::DynamicQuantize(DynamicQuantize { from_zero: false }) => Multiples::new(1.0, 0, 255),
         &Op::Unary(unary) => function(x(), unary),
         &Op::Binary(binary) => with_number(graph, node, binary, grids),
         // The second operand holds indices.

@@ -22,6 +22,7 @@ macro_rules! operators {
                 reduce::Reduce,
                 binary::Binary,
                 quantized_add::QuantizedAdd,
+                dynamic_quantize::DynamicQuantize,
                 unary::Unary,
                 pad::Pad,
                 gather::Gather,
@@ -46,6 +47,8 @@ macro_rules! operators {
                 separable::SeparableConv2d,
             }
             none {
+                dynamic_quantize::DynamicScale,
+                dynamic_quantize::Extremes,
                 fully_connected::FullyConnected,
                 prelu::Prelu,
                 tile::Tile,
@@ -63,6 +66,7 @@ pub(crate) mod conv;
 pub(crate) mod cum_sum;
 pub(crate) mod depth_to_space;
 pub(crate) mod depthwise;
+pub(crate) mod dynamic_quantize;
 pub(crate) mod fully_connected;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;

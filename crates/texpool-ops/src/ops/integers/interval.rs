@@ -8,7 +8,8 @@ use std::{
 };
 
 use crate::graph::{
-    Act, Binary, Epilogue, Graph, IdVec, Node, Op, PoolKind, ReduceKind, ResizeMode, Shape, TensorId, Unary,
+    Act, Binary, DynamicQuantize, Epilogue, Graph, IdVec, Node, Op, PoolKind, ReduceKind, ResizeMode, Shape, TensorId,
+    Unary,
 };
 
 /// Bounds on the values of a tensor.
@@ -219,6 +220,8 @@ impl<'g> Intervals<'g> {
                 binary if binary.is_truth() => Interval::whole(0.0, 1.0),
                 _ => Interval::ANY,
             },
+            Op::DynamicQuantize(DynamicQuantize { from_zero: true }) => Interval::whole(-255.0, 255.0),
+            Op::DynamicQuantize(_) => Interval::whole(0.0, 255.0),
             Op::QuantizedAdd(add) => Interval::whole(add.least.into(), add.most.into()),
             Op::Reduce(reduce) => {
                 let Some(extents) = shape(0) else { return Interval::ANY };

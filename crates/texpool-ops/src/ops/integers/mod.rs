@@ -144,6 +144,10 @@ impl<'g> Analysis<'g> {
             // Floats that are cast to integers have unknown values; they are allowed here.
             return least < 0.0 || result.least >= 0.0 || result.least.is_infinite();
         }
+        // The operands of a quantisation are floats.
+        if let Op::DynamicQuantize(_) = node.op {
+            return result.least >= least && result.greatest <= greatest;
+        }
         // The kernels correct quotients, so division is exact if dividend and divisor are.
         let mut operands = node.inputs.iter().map(|&id| self.intervals.of(id, known));
         let fits = |values: Interval| values.magnitude() <= f64::from(self.most);

@@ -1,7 +1,7 @@
 //! Lowers products of 8-bit integers. Zero points are subtracted first, so that they are ordinary products of whole
 //! numbers, which compiling checks to be exact.
 
-use super::{conv::convolved, matmul::product, quant::apply, shapes::reshaped};
+use super::{conv::convolved, dynamic::from_zero, matmul::product, quant::apply, shapes::reshaped};
 use crate::import::{
     common::extents,
     error::Problem,
@@ -38,6 +38,9 @@ pub(super) fn shifted(ctx: &mut NodeLowering<'_>, position: usize, zero: usize, 
         return Ok(Value::Known(array));
     }
     let Some(zero) = zero else { return Ok(value) };
+    if let Some(quanta) = from_zero(ctx, &value, &zero)? {
+        return Ok(quanta);
+    }
     let aligned = match zero.dims() {
         _ if zero.len() == 1 => reshaped(ctx.lowering, &zero, &[])?,
         &[count] if axis < rank => {

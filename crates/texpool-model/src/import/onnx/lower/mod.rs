@@ -7,6 +7,7 @@ mod basic;
 mod branch;
 mod concat;
 mod conv;
+mod dynamic;
 mod found;
 mod fourier;
 mod fused;
@@ -42,7 +43,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 26] = [
+static OPERATORS: [&[OnnxOpEntry]; 27] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -59,6 +60,7 @@ static OPERATORS: [&[OnnxOpEntry]; 26] = [
     found::OPERATORS,
     image::OPERATORS,
     quant::OPERATORS,
+    dynamic::OPERATORS,
     qlinear::OPERATORS,
     fused::OPERATORS,
     integer::OPERATORS,

@@ -5,10 +5,11 @@ use super::{
     basic::{one, two},
     concat::joined,
     conv::conv,
+    dynamic::Dynamic,
     integer::shifted,
     matmul::{gemm, product},
     pool::{global, pool},
-    quant::{Scales, apply, dequantized, quantize_dynamically, quantized},
+    quant::{Scales, apply, dequantized, quantized},
     reduce::reduce,
     softmax::softmax,
 };
@@ -62,7 +63,12 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     of_runtime("QGemm", Quantised, "binary, dense, matmul, unary", matrices),
     OnnxOpEntry::new("MatMulIntegerToFloat", 1, Quantised, "binary, dense, matmul", LikeOperand, to_float)
         .domain(OF_RUNTIME),
-    of_runtime("DynamicQuantizeMatMul", Quantised, "binary, dense, matmul, reduce, unary", dynamic_mat_mul),
+    of_runtime(
+        "DynamicQuantizeMatMul",
+        Quantised,
+        "binary, dense, dynamic_quantize, dynamic_scale, extremes, matmul",
+        dynamic_mat_mul,
+    ),
 ];
 
 /// Returns the reals of an operand whose scale and zero point are the operands from `scales` on.
@@ -230,7 +236,8 @@ fn to_float(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 
 fn dynamic_mat_mul(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (x, along) = (ctx.computed(0)?, columns(ctx, 1)?);
-    let (a, scale) = quantize_dynamically(ctx, &x)?.shifted(ctx)?;
+    let dynamic = Dynamic::of(ctx, &x)?;
+    let [a, scale] = [dynamic.integers(ctx, true)?, dynamic.scale(ctx)?].map(Value::Computed);
     let b = shifted(ctx, 1, 3, along)?;
     let (of_columns, bias) = (ctx.operand(2)?, ctx.optional(4));
     answer(ctx, [&a, &b], [&scale, &of_columns], bias.as_ref())

@@ -1,9 +1,6 @@
 //! Lowers conversions between reals and integers of 8 or 16 bits. The integers are held in floats.
 
-use super::{
-    basic::{one, two},
-    reduce::reduced_over,
-};
+use super::basic::{one, two};
 use crate::import::{
     FakeQuant,
     common::{axes::axis, extents},
@@ -14,11 +11,11 @@ use crate::import::{
         fold::math,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
-        value::{Computed, Value},
+        value::Value,
     },
-    op_registry::{Floats, Quantised},
+    op_registry::Quantised,
 };
-use texpool_ops::graph::{Binary, Constant, ElementType, QuantParams, ReduceKind, Unary};
+use texpool_ops::graph::{Binary, Constant, ElementType, QuantParams, Unary};
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("DequantizeLinear", 10, Quantised, "binary", LikeOperand, dequantize)
@@ -27,12 +24,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("QuantizeLinear", 10, Quantised, "binary, unary", LikeOperand, quantize)
         .limits("8 or 16 bits; scales of blocks must be known")
         .fold(quantize),
-    OnnxOpEntry::new("DynamicQuantizeLinear", 11, Floats, "reduce, binary, unary", LikeOperand, |c| {
-        let x = c.computed(0)?;
-        let Dynamic { integers, scale, zero } = quantize_dynamically(c, &x)?;
-        [integers, scale, zero].into_iter().enumerate().for_each(|(i, result)| c.give(i, Value::Computed(result)));
-        Ok(())
-    }),
 ];
 
 /// Scales and zero points of integers that represent reals.
@@ -287,58 +278,4 @@ pub(super) fn quantized(
         }
         Value::Computed(x) => Value::Computed(one(ctx, Unary::Clip { min, max }, &x, elem)?),
     })
-}
-
-/// A tensor as integers from 0 to 255, with one scale and zero point that a run computes from the tensor's values.
-pub(super) struct Dynamic {
-    integers: Computed,
-    scale: Computed,
-    zero: Computed,
-}
-
-/// Quantises a tensor with the range of its values, extended to zero. Integers are rounded whatever the options say,
-/// because integer arithmetic reads them.
-pub(super) fn quantize_dynamically(ctx: &mut NodeLowering<'_>, x: &Computed) -> Result<Dynamic, Problem> {
-    let all: Vec<usize> = (0..x.dims.len()).collect();
-    let extreme = |ctx: &mut NodeLowering<'_>, kind: ReduceKind, with_zero: Unary| {
-        let one_value = reduced_over(ctx, x, kind, &all)?;
-        let scalar = Computed { layout: one_value.layout.tidy(&[]), dims: Vec::new(), ..one_value };
-        one(ctx, with_zero, &scalar, ElementType::F32)
-    };
-    let greatest = extreme(ctx, ReduceKind::Max, Unary::Relu)?;
-    let least = extreme(ctx, ReduceKind::Min, Unary::Clip { min: f32::NEG_INFINITY, max: 0.0 })?;
-    let node = |ctx: &mut NodeLowering<'_>, binary: Binary, a: &Computed, b: Value| {
-        two(ctx, binary, &Value::Computed(a.clone()), &b, ElementType::F32)
-    };
-    let range = node(ctx, Binary::Sub, &greatest, Value::Computed(least.clone()))?;
-    let step = node(ctx, Binary::Div, &range, math::scalar(255.0))?;
-    // ONNX Runtime takes a scale of one where all values are zero. The specification divides by zero.
-    let is_zero = node(ctx, Binary::Equal, &range, math::scalar(0.0))?;
-    let scale = node(ctx, Binary::Add, &step, Value::Computed(is_zero))?;
-    let steps_below = node(ctx, Binary::Div, &least, Value::Computed(scale.clone()))?;
-    let bounds = Unary::Clip { min: 0.0, max: 255.0 };
-    let mut zero = one(ctx, Unary::Neg, &steps_below, ElementType::F32)?;
-    for (unary, elem) in [(bounds, ElementType::F32), (Unary::Round, ElementType::U8)] {
-        zero = one(ctx, unary, &zero, elem)?;
-    }
-    let scaled = node(ctx, Binary::Div, x, Value::Computed(scale.clone()))?;
-    let rounded = one(ctx, Unary::Round, &scaled, ElementType::F32)?;
-    let moved = node(ctx, Binary::Add, &rounded, Value::Computed(zero.clone()))?;
-    let integers = one(ctx, bounds, &moved, ElementType::U8)?;
-    Ok(Dynamic { integers, scale, zero })
-}
-
-impl Dynamic {
-    /// Returns the integers minus their zero point, and the scale.
-    pub(super) fn shifted(self, ctx: &mut NodeLowering<'_>) -> Result<(Value, Value), Problem> {
-        let [integers, scale, zero] = [self.integers, self.scale, self.zero].map(Value::Computed);
-        let shifted = two(ctx, Binary::Sub, &integers, &zero, ElementType::F32)?;
-        Ok((Value::Computed(shifted), scale))
-    }
-
-    /// Returns the reals that the integers represent.
-    pub(super) fn reals(self, ctx: &mut NodeLowering<'_>) -> Result<Computed, Problem> {
-        let (shifted, scale) = self.shifted(ctx)?;
-        two(ctx, Binary::Mul, &shifted, &scale, ElementType::F32)
-    }
 }

@@ -4,7 +4,7 @@ mod functions;
 mod weights;
 
 use self::{functions::functions, weights::FileWeights};
-use super::{align::placed_as, basic::two, quant::quantize_dynamically, shapes::reshaped};
+use super::{align::placed_as, basic::two, dynamic::Dynamic, shapes::reshaped};
 use crate::import::{
     common::recurrent::{Sizes, check_hidden},
     error::Problem,
@@ -136,7 +136,7 @@ fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &FileWeights) -> Resul
     let elem = x.elem;
     let x = match cell {
         // The whole sequence has one scale.
-        Cell::Lstm { rounded: true, .. } => quantize_dynamically(ctx, &x)?.reals(ctx)?,
+        Cell::Lstm { rounded: true, .. } => Dynamic::of(ctx, &x)?.reals(ctx)?,
         _ => x,
     };
     let products = products(ctx, &x, packed.input, &extents)?;
