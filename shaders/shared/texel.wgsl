@@ -297,6 +297,9 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         case ACT_ABS: { return abs(x); }
         case ACT_NEG: { return -x; }
         case ACT_PRELU: { return select(x, x * read_weight(beta + slice), x < vec4(0.0)); }
+        case ACT_PLUS: { return x + read_weight(beta + slice); }
+        case ACT_TIMES: { return x * read_weight(beta + slice); }
+        case ACT_DIVIDED_BY: { return x / read_weight(beta + slice); }
         case ACT_CLIP: { return bounded(x, vec4(alpha), vec4(bitcast<f32>(beta))); }
         case ACT_HARD_SIGMOID: { return bounded(alpha * x + bitcast<f32>(beta), vec4(0.0), vec4(1.0)); }
         case ACT_SILU: { return x / (1.0 + exp(-x)); }

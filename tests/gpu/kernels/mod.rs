@@ -55,7 +55,8 @@ fn case(harness: &mut harness::Harness, op: Op, operands: &[Source], out: [usize
     harness.check(&one_node(op, operands, out.into(), Epilogue::default()));
 }
 
-/// The epilogues that families are tried with: an activation, PReLU, an added tensor of as many or of fewer channels.
+/// The epilogues that families are tried with: an activation, PReLU, arithmetic with constants, an added tensor of as many
+/// or of fewer channels.
 fn epilogues(harness: &mut harness::Harness, op: &Op, operands: &[Source], out: [usize; 4], may_add: bool) {
     let shape = Shape::from(out);
     let relu = Act::Unary(Unary::Relu6);
@@ -71,6 +72,17 @@ fn epilogues(harness: &mut harness::Harness, op: &Op, operands: &[Source], out: 
     with_prelu.nodes[n(0)].epilogue =
         Epilogue { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
     harness.check(&with_prelu);
+    let divisors: Vec<f32> = alphas.iter().map(|alpha| alpha.abs() + 0.5).collect();
+    let mut with_constants = with_prelu.clone();
+    let divisor = add_tensor(
+        &mut with_constants,
+        Shape::new(1, 1, 1, shape.c),
+        Some(texpool_ops::graph::Constant::from_f32(&divisors)),
+    );
+    for (first, then) in [(Act::Times(alpha), Act::Plus(divisor)), (Act::DividedBy(divisor), Act::None)] {
+        with_constants.nodes[n(0)].epilogue = Epilogue { first, add: None, then };
+        harness.check(&with_constants);
+    }
     if may_add {
         for c in [shape.c, shape.c.div_ceil(2)] {
             let mut graph = with_prelu.clone();

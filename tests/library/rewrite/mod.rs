@@ -13,6 +13,8 @@ mod arithmetic;
 mod common_subexpression;
 mod concat;
 #[cfg(test)]
+mod constant_epilogue;
+#[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod large;

@@ -137,6 +137,9 @@ fn fused(graph: &Graph, epilogue: &Epilogue) -> Vec<String> {
         Act::None => None,
         Act::Unary(function) => Some(function.name().to_owned()),
         Act::Prelu(_) => Some("PRELU".to_owned()),
+        Act::Plus(_) => Some("ADD".to_owned()),
+        Act::Times(_) => Some("MUL".to_owned()),
+        Act::DividedBy(_) => Some("DIV".to_owned()),
         Act::Requantize(_) => Some("REQUANTIZE".to_owned()),
     };
     let add = epilogue.add.map(|tensor| format!("ADD {}", graph.tensors[tensor].name));

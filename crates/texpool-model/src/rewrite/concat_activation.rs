@@ -9,7 +9,7 @@ use super::{
     skip_reason::SkipReason,
     weights::{list, values},
 };
-use texpool_ops::graph::{Act, Concat, Constant, Epilogue, Node, NodeId, Op, Tensor};
+use texpool_ops::graph::{Act, Concat, Constant, Epilogue, Node, NodeId, Op, Tensor, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-activation",
@@ -51,19 +51,22 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     Ok(Some(edit))
 }
 
-/// Restricts an activation to channels `first..end`. For PReLU this selects their alphas.
+/// Restricts an activation to channels `first..end`. Selects their values of a constant.
 fn of_channels(ctx: &RewriteContext, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, SkipReason> {
-    let alphas = match act {
-        Act::Prelu(alphas) => alphas,
+    let (with, constant): (fn(TensorId) -> Act, TensorId) = match act {
+        Act::Prelu(constant) => (Act::Prelu, constant),
+        Act::Plus(constant) => (Act::Plus, constant),
+        Act::Times(constant) => (Act::Times, constant),
+        Act::DividedBy(constant) => (Act::DividedBy, constant),
         Act::Requantize(_) => return Err(SkipReason::EpilogueTaken { op: "CONCATENATION" }),
         Act::None | Act::Unary(_) => return Ok(act),
     };
-    let values = values(ctx, alphas)?;
-    let name = ctx.name(alphas);
+    let values = values(ctx, constant)?;
+    let name = ctx.name(constant);
     let Some(own) = values.get(first..end) else { return Err(SkipReason::NotPerChannel { tensor: name }) };
     ctx.charge_created(own.len())?;
     let shape = list(own.len());
     let constant = Some(Constant::from_f32(own));
     let tensor = Tensor { dims: vec![own.len()], constant, ..Tensor::new(name, shape) };
-    Ok(Act::Prelu(edit.add(&ctx.graph, tensor)))
+    Ok(with(edit.add(&ctx.graph, tensor)))
 }

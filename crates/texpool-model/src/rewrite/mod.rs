@@ -12,6 +12,7 @@ mod bounds;
 mod common_subexpression;
 mod concat_activation;
 mod concat_zeros;
+mod constant_epilogue;
 mod context;
 mod dead;
 mod edit;
@@ -130,7 +131,14 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
         let fired = report.fired.len();
         // The nodes that earlier rounds gave reasons for may have changed since.
         report.missed.clear();
-        for rule in rules.iter() {
+        let (last, others): (Vec<&Rule>, Vec<&Rule>) = rules.iter().partition(|rule| rule.order == Order::Last);
+        for rule in others {
+            sweep(&mut ctx, rule, &mut report);
+        }
+        if report.fired.len() > fired {
+            continue;
+        }
+        for rule in last {
             sweep(&mut ctx, rule, &mut report);
         }
         if report.fired.len() == fired {
@@ -164,7 +172,7 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
 /// Shows every node to a rule, in the rule's order. Changes that this enables elsewhere are found in the next round.
 fn sweep(ctx: &mut RewriteContext, rule: &Rule, report: &mut Report) {
     match rule.order {
-        Order::Forward => ctx.ids().for_each(|id| show(ctx, id, rule, report)),
+        Order::Forward | Order::Last => ctx.ids().for_each(|id| show(ctx, id, rule, report)),
         Order::Backward => ctx.ids().rev().for_each(|id| show(ctx, id, rule, report)),
     }
 }

@@ -32,4 +32,6 @@ pub(super) enum Order {
     Forward,
     /// From last to first.
     Backward,
+    /// From first to last, only when no other rule finds anything more.
+    Last,
 }

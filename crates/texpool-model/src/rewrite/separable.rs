@@ -70,7 +70,7 @@ fn joined(graph: &Graph, first: &Node, second: &Node) -> Option<Result<Separable
     let between = match first.epilogue.first {
         Act::None => None,
         Act::Unary(function) if fits_epilogue(function) => Some(function),
-        Act::Unary(_) | Act::Prelu(_) | Act::Requantize(_) => return None,
+        _ => return None,
     };
     let (window, weights) = (graph.shape(first.inputs[1]), graph.shape(second.inputs[1]));
     let is_pointwise =

@@ -73,12 +73,14 @@ impl RewriteContext {
         };
         let before = match (value.stage, node.epilogue.add, node.epilogue.first) {
             (3, Some(_), _) => 2,
-            (3, None, Act::Unary(_) | Act::Prelu(_) | Act::Requantize(_)) => 1,
+            (3, None, first) if first != Act::None => 1,
             _ => 0,
         };
         match act {
             Act::Unary(unary) => Term::Unary(unary, ValueRef { stage: before, ..value }),
-            Act::None | Act::Prelu(_) | Act::Requantize(_) => Term::Other,
+            Act::None | Act::Prelu(_) | Act::Plus(_) | Act::Times(_) | Act::DividedBy(_) | Act::Requantize(_) => {
+                Term::Other
+            }
         }
     }
 

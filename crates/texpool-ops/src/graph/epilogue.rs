@@ -24,6 +24,12 @@ pub enum Act {
     Unary(Unary),
     /// `x < 0 ? alpha[c] * x : x`, where `alpha` is a constant with one value per channel of the result.
     Prelu(TensorId),
+    /// `x + shift[c]`, where `shift` is such a constant, too.
+    Plus(TensorId),
+    /// `x * scale[c]`, where `scale` is such a constant, too.
+    Times(TensorId),
+    /// `x / divisor[c]`, where `divisor` is such a constant, too.
+    DividedBy(TensorId),
     /// From sums of products of integers to the integers of the result.
     Requantize(Requantize),
 }
@@ -32,7 +38,7 @@ impl Act {
     /// Returns the constant with values per channel that the function reads, if it reads one.
     pub const fn constant(self) -> Option<TensorId> {
         match self {
-            Self::Prelu(alphas) => Some(alphas),
+            Self::Prelu(values) | Self::Plus(values) | Self::Times(values) | Self::DividedBy(values) => Some(values),
             Self::Requantize(Requantize { factors, .. }) => Some(factors),
             Self::None | Self::Unary(_) => None,
         }
@@ -41,7 +47,7 @@ impl Act {
     /// Returns the place of that constant.
     pub const fn constant_mut(&mut self) -> Option<&mut TensorId> {
         match self {
-            Self::Prelu(alphas) => Some(alphas),
+            Self::Prelu(values) | Self::Plus(values) | Self::Times(values) | Self::DividedBy(values) => Some(values),
             Self::Requantize(Requantize { factors, .. }) => Some(factors),
             Self::None | Self::Unary(_) => None,
         }
@@ -51,7 +57,7 @@ impl Act {
     pub(crate) const fn constant_rows(self) -> usize {
         match self {
             Self::Requantize(_) => Requantize::ROWS,
-            Self::Prelu(_) | Self::None | Self::Unary(_) => 1,
+            Self::Prelu(_) | Self::Plus(_) | Self::Times(_) | Self::DividedBy(_) | Self::None | Self::Unary(_) => 1,
         }
     }
 }

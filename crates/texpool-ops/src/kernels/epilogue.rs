@@ -2,7 +2,10 @@
 
 use super::{
     Constants, KernelError, SectionRole, StepContext, WeightSection,
-    functions::{ACT_NONE, ACT_PRELU, ACT_REQUANTIZE_FIXED, ACT_REQUANTIZE_FLOAT, in_epilogue},
+    functions::{
+        ACT_DIVIDED_BY, ACT_NONE, ACT_PLUS, ACT_PRELU, ACT_REQUANTIZE_FIXED, ACT_REQUANTIZE_FLOAT, ACT_TIMES,
+        in_epilogue,
+    },
     pack,
 };
 use crate::graph::{Act, Graph, Node, Requantization, Requantize, Unary};
@@ -50,6 +53,9 @@ impl EpilogueParams {
                     epilogue.betas[i] = beta;
                 }
                 Act::Prelu(_) => epilogue.codes[i] = ACT_PRELU,
+                Act::Plus(_) => epilogue.codes[i] = ACT_PLUS,
+                Act::Times(_) => epilogue.codes[i] = ACT_TIMES,
+                Act::DividedBy(_) => epilogue.codes[i] = ACT_DIVIDED_BY,
                 Act::Requantize(Requantize { arithmetic, least, most, .. }) => {
                     epilogue.codes[i] = match arithmetic {
                         Requantization::Fixed => ACT_REQUANTIZE_FIXED,
@@ -80,7 +86,9 @@ impl EpilogueParams {
 pub(crate) fn constants(graph: &Graph, node: &Node) -> impl Iterator<Item = WeightSection> {
     let acts = [node.epilogue.first, node.epilogue.then].into_iter().zip(SectionRole::EPILOGUE);
     acts.filter_map(|(act, role)| match act {
-        Act::Prelu(tensor) => Some(pack::channels_of(graph, role, tensor)),
+        Act::Prelu(tensor) | Act::Plus(tensor) | Act::Times(tensor) | Act::DividedBy(tensor) => {
+            Some(pack::channels_of(graph, role, tensor))
+        }
         Act::Requantize(Requantize { factors, .. }) => {
             Some(pack::rows_of_channels(graph, role, factors, Requantize::ROWS))
         }

@@ -77,10 +77,13 @@ unary_codes! {
         ACT_FAKE_QUANT_EVEN = 28 => FakeQuantEven { scale, least, most } (scale, halves(least, most)),
         ACT_QUANTIZE_EVEN = 29 => QuantizeEven { scale, least, most } (scale, halves(least, most)),
         ACT_QUANTIZE_BYTE = 30 => QuantizeByte { scale, zero, least } (scale, halves(zero, least)),
+        ACT_PLUS = 61,
+        ACT_TIMES = 62,
+        ACT_DIVIDED_BY = 63,
         ACT_REQUANTIZE_BYTE = 31 => RequantizeByte { ratio, zero, least } (ratio, halves(zero, least)),
     }
 
-    /// Functions that `unary.wgsl` supports in addition. Lower codes are reserved for `activate`, which it calls.
+    /// Functions that `unary.wgsl` supports in addition to those of `activate`, which it calls.
     FUNCTIONS {
         UNARY_SELU = 32 => Selu { alpha, gamma } (alpha, gamma.to_bits()),
         UNARY_CELU = 33 => Celu { alpha } (alpha),

@@ -91,8 +91,8 @@ fn of_input(graph: &Graph, input: TensorId) -> Option<Multiples> {
 }
 
 fn of_result(graph: &Graph, node: &Node, grids: &IdVec<TensorId, Option<Multiples>>) -> Option<Multiples> {
-    let first = activated(of_op(graph, node, grids), node.epilogue.first);
-    activated(first.filter(|_| node.epilogue.add.is_none()), node.epilogue.then)
+    let first = activated(graph, of_op(graph, node, grids), node.epilogue.first);
+    activated(graph, first.filter(|_| node.epilogue.add.is_none()), node.epilogue.then)
 }
 
 /// Returns the values of a node before its epilogue.
@@ -121,6 +121,13 @@ fn of_op(graph: &Graph, node: &Node, grids: &IdVec<TensorId, Option<Multiples>>)
     }
 }
 
+/// Returns the number that all values of a constant are.
+fn number(graph: &Graph, id: TensorId) -> Option<f32> {
+    let values = graph.tensors[id].constant.as_ref()?.to_f32();
+    let (&first, rest) = values.split_first()?;
+    rest.iter().all(|&value| value == first).then_some(first)
+}
+
 /// Returns the results of a function of a tensor and one number.
 fn with_number(
     graph: &Graph,
@@ -129,11 +136,7 @@ fn with_number(
     grids: &IdVec<TensorId, Option<Multiples>>,
 ) -> Option<Multiples> {
     let &[a, b] = node.inputs.as_slice() else { return None };
-    let number = |id: TensorId| {
-        let constant = graph.tensors[id].constant.as_ref().filter(|constant| constant.len() == 1)?;
-        constant.to_f32().first().copied()
-    };
-    match (binary, number(a), number(b)) {
+    match (binary, number(graph, a), number(graph, b)) {
         (Binary::Add, None, Some(number)) => grids[a]?.plus(number),
         (Binary::Add, Some(number), None) => grids[b]?.plus(number),
         (Binary::Sub, None, Some(number)) => grids[a]?.plus(-number),
@@ -143,12 +146,14 @@ fn with_number(
     }
 }
 
-fn activated(x: Option<Multiples>, act: Act) -> Option<Multiples> {
+fn activated(graph: &Graph, x: Option<Multiples>, act: Act) -> Option<Multiples> {
     match act {
         Act::None => x,
         Act::Unary(unary) => function(x, unary),
         Act::Requantize(requantize) => Multiples::new(1.0, requantize.least, requantize.most),
-        Act::Prelu(_) => None,
+        Act::Plus(constant) => x?.plus(number(graph, constant)?),
+        Act::Times(constant) => x?.times(number(graph, constant)?),
+        Act::Prelu(_) | Act::DividedBy(_) => None,
     }
 }
 

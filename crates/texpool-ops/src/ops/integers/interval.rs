@@ -187,6 +187,11 @@ impl<'g> Intervals<'g> {
     /// Returns the interval of a node's values after its epilogue.
     pub(super) fn after_epilogue(&self, node: &Node, result: Interval, known: &IdVec<TensorId, Interval>) -> Interval {
         let Epilogue { first, add, then } = node.epilogue;
+        let activated = |act, x: Interval| match act {
+            Act::Plus(shift) => x.plus(self.of(shift, known)),
+            Act::Times(scale) => x.times(self.of(scale, known)),
+            act => activated(act, x),
+        };
         let first = activated(first, result);
         activated(then, add.map_or(first, |id| first.plus(self.of(id, known))))
     }
@@ -331,7 +336,7 @@ fn activated(act: Act, x: Interval) -> Interval {
         Act::None => x,
         Act::Unary(unary) => function(unary, x),
         Act::Requantize(requantize) => Interval::whole(requantize.least.into(), requantize.most.into()),
-        Act::Prelu(_) => Interval::ANY,
+        Act::Prelu(_) | Act::Plus(_) | Act::Times(_) | Act::DividedBy(_) => Interval::ANY,
     }
 }
 

@@ -42,16 +42,12 @@ fn activate(operands: &Operands<'_>, act: Act, values: &mut [f32], out: Shape) -
     match act {
         Act::None => {}
         Act::Unary(unary) => values.iter_mut().for_each(|x| *x = unary.of(*x)),
-        Act::Prelu(alpha) => {
-            let alpha = operands.tensor(alpha)?;
-            for pixel in values.chunks_mut(out.c.max(1)) {
-                for (x, a) in pixel.iter_mut().zip(alpha.data.iter()) {
-                    if *x < 0.0 {
-                        *x *= a;
-                    }
-                }
-            }
+        Act::Prelu(alphas) => {
+            with_constant(operands, alphas, values, out, |x, alpha| if x < 0.0 { x * alpha } else { x })?;
         }
+        Act::Plus(constant) => with_constant(operands, constant, values, out, |x, shift| x + shift)?,
+        Act::Times(constant) => with_constant(operands, constant, values, out, |x, scale| x * scale)?,
+        Act::DividedBy(constant) => with_constant(operands, constant, values, out, |x, divisor| x / divisor)?,
         Act::Requantize(requantize) => {
             let factors = operands.tensor(requantize.factors)?;
             let rows: Vec<&[f32]> = factors.data.chunks(out.c.max(1)).collect();
@@ -61,6 +57,21 @@ fn activate(operands: &Operands<'_>, act: Act, values: &mut [f32], out: Shape) -
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Applies a function of each value and the constant's value of its channel.
+fn with_constant(
+    operands: &Operands<'_>,
+    constant: TensorId,
+    values: &mut [f32],
+    out: Shape,
+    function: fn(f32, f32) -> f32,
+) -> Result<(), ReferenceError> {
+    let constant = operands.tensor(constant)?;
+    for pixel in values.chunks_mut(out.c.max(1)) {
+        pixel.iter_mut().zip(constant.data.iter()).for_each(|(x, &c)| *x = function(*x, c));
     }
     Ok(())
 }

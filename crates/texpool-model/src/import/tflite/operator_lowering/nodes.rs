@@ -276,6 +276,6 @@ fn bounds(act: Act) -> Option<[f32; 2]> {
         Act::Unary(Unary::Relu) => Some([0.0, f32::INFINITY]),
         Act::Unary(Unary::Relu6) => Some([0.0, 6.0]),
         Act::Unary(Unary::ReluN1To1) => Some([-1.0, 1.0]),
-        Act::Unary(_) | Act::Prelu(_) | Act::Requantize(_) => None,
+        _ => None,
     }
 }
