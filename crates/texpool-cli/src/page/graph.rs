@@ -133,15 +133,7 @@ fn indices(tensors: &[TensorId]) -> Vec<usize> {
 
 /// Names the operations of an epilogue.
 fn fused(graph: &Graph, epilogue: &Epilogue) -> Vec<String> {
-    let act = |act: Act| match act {
-        Act::None => None,
-        Act::Unary(function) => Some(function.name().to_owned()),
-        Act::Prelu(_) => Some("PRELU".to_owned()),
-        Act::Plus(_) => Some("ADD".to_owned()),
-        Act::Times(_) => Some("MUL".to_owned()),
-        Act::DividedBy(_) => Some("DIV".to_owned()),
-        Act::Requantize(_) => Some("REQUANTIZE".to_owned()),
-    };
+    let act = |act: Act| act.name().map(str::to_owned);
     let add = epilogue.add.map(|tensor| format!("ADD {}", graph.tensors[tensor].name));
     act(epilogue.first).into_iter().chain(add).chain(act(epilogue.then)).collect()
 }

@@ -33,19 +33,9 @@ fn tensors(hash: &mut Fnv, tensors: &[TensorId]) {
 }
 
 fn act(hash: &mut Fnv, act: Act) {
-    let mut add = |name: &str, constant: &[TensorId]| {
-        hash.text(name);
-        constant.iter().for_each(|&tensor| tensors(hash, &[tensor]));
-    };
-    let mut with_constant = |name, constant| add(name, &[constant]);
-    match act {
-        Act::None => add("", &[]),
-        Act::Unary(function) => add(function.name(), &[]),
-        Act::Prelu(constant) => with_constant("PRELU", constant),
-        Act::Plus(constant) => with_constant("ADD", constant),
-        Act::Times(constant) => with_constant("MUL", constant),
-        Act::DividedBy(constant) => with_constant("DIV", constant),
-        Act::Requantize(requantize) => with_constant("REQUANTIZE", requantize.factors),
+    hash.text(act.name().unwrap_or_default());
+    if let Some(constant) = act.constant() {
+        tensors(hash, &[constant]);
     }
 }
 

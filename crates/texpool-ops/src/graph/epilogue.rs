@@ -35,6 +35,25 @@ pub enum Act {
 }
 
 impl Act {
+    /// Returns the name of the operator that computes the same, or `None` for no operation.
+    ///
+    /// ```
+    /// use texpool::graph::{Act, Unary};
+    ///
+    /// assert_eq!((Act::None.name(), Act::Unary(Unary::Tanh).name()), (None, Some("TANH")));
+    /// ```
+    pub const fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Unary(function) => Some(function.name()),
+            Self::Prelu(_) => Some("PRELU"),
+            Self::Plus(_) => Some("ADD"),
+            Self::Times(_) => Some("MUL"),
+            Self::DividedBy(_) => Some("DIV"),
+            Self::Requantize(_) => Some("REQUANTIZE"),
+        }
+    }
+
     /// Returns the constant with values per channel that the function reads, if it reads one.
     pub const fn constant(self) -> Option<TensorId> {
         match self {
