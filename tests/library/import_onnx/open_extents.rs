@@ -446,7 +446,15 @@ fn bounds_that_do_not_fit_the_file_are_refused() {
     m.open_input("x", 1, &[Dim::Named("n"), Dim::Named("m"), Dim::Is(3)]);
     m.node("Relu", &["x"], &["y"], &[]);
     m.output("y");
-    assert!(bound(&[("n", 4), ("m", 4)], &m).contains("two of its extents are to be given by each run"));
+    let refusal = bound(&[("n", 4), ("m", 4)], &m);
+    assert!(refusal.contains("each run is to give axis 0, `n`, and axis 1, `m`"), "{refusal}");
+    assert!(refusal.contains("bind one of them to a number"), "{refusal}");
+    let mut square = Model::new();
+    square.open_input("x", 1, &[Dim::Named("n"), Dim::Named("n")]);
+    square.node("Relu", &["x"], &["y"], &[]);
+    square.output("y");
+    let refusal = bound(&[("n", 4)], &square);
+    assert!(refusal.contains("bind this extent to a number"), "{refusal}");
     assert!(bound(&[("n", 4)], &m).contains("m (axis 1 of input `x`)"));
     assert!(bound(&[("n", 4), ("k", 4)], &m).contains("m (axis 1"));
     assert!(bound(&[("n", 4), ("x:1", 2), ("x:2", 3)], &m).contains("the file states 3 for axis 2 of input `x`"));

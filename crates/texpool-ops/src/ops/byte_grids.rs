@@ -123,9 +123,10 @@ fn of_op(graph: &Graph, node: &Node, grids: &IdVec<TensorId, Option<Multiples>>)
 
 /// Returns the number that all values of a constant are.
 fn number(graph: &Graph, id: TensorId) -> Option<f32> {
-    let values = graph.tensors[id].constant.as_ref()?.to_f32();
-    let (&first, rest) = values.split_first()?;
-    rest.iter().all(|&value| value == first).then_some(first)
+    let constant = graph.tensors[id].constant.as_ref()?;
+    let values = constant.reals();
+    let first = values.get(0);
+    (1..constant.len()).all(|i| values.get(i) == first).then_some(first)
 }
 
 /// Returns the results of a function of a tensor and one number.

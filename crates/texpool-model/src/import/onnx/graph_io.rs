@@ -87,9 +87,14 @@ fn extents(
     let refused = |input: &str, problem: Problem| problem.of_graph_io("input", input);
     let mut added: Vec<(&str, usize)> = Vec::new();
     for (position, BoundedInputAxis { input, axis, name, bound }) in bounded.iter().enumerate() {
-        if bounded[..position].iter().any(|other| other.input == *input) {
-            let reason = "two of its extents are to be given by each run, and only one can be";
-            return Err(refused(input, Problem::new(reason, "bind the other one to a number")));
+        if let Some(other) = bounded[..position].iter().find(|other| other.input == *input) {
+            let reason = format!(
+                "each run is to give axis {}, `{}`, and axis {axis}, `{name}`, but can give only one axis of an input",
+                other.axis, other.name
+            );
+            let hint =
+                if other.name == *name { "bind this extent to a number" } else { "bind one of them to a number" };
+            return Err(refused(input, Problem::new(reason, hint)));
         }
         if *bound > MOST_PLACES {
             let reason =
