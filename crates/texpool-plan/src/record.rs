@@ -31,3 +31,11 @@ impl UsageRecord {
         self.first <= other.last && other.first <= self.last
     }
 }
+
+/// Returns the distinct sizes of records, smallest first.
+pub(crate) fn distinct_sizes(records: &[UsageRecord]) -> Vec<u64> {
+    let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}

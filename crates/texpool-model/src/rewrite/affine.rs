@@ -6,19 +6,21 @@ use texpool_ops::graph::{
     Node, Op, TensorId,
 };
 
-/// `scale * x + shift` per channel. If `divide` is set, it is `x / scale` instead: reciprocals would be rounded, so
-/// weights are divided by the constant itself, like in the file's node.
-pub(super) struct Affine {
-    pub(super) channels: usize,
-    pub(super) scale: Option<Vec<f32>>,
-    pub(super) shift: Option<Vec<f32>>,
-    divide: bool,
+/// Arithmetic of a computed operand with a constant that has one value for all channels or one for each.
+pub(super) struct WithConstant {
+    pub(super) binary: Binary,
+    /// The computed operand.
+    pub(super) from: TensorId,
+    pub(super) constant: TensorId,
+    /// True if the constant is the first operand.
+    pub(super) constant_first: bool,
+    /// Its value of each channel.
+    pub(super) values: Vec<f32>,
 }
 
-impl Affine {
-    /// Returns the computed operand of a node and the arithmetic on it, if the other operand is a constant. Ignores
-    /// the node's epilogue.
-    pub(super) fn of(ctx: &RewriteContext, node: &Node) -> Result<Option<(TensorId, Self)>, SkipReason> {
+impl WithConstant {
+    /// Returns the arithmetic of a node. Ignores the node's epilogue.
+    pub(super) fn of(ctx: &RewriteContext, node: &Node) -> Result<Option<Self>, SkipReason> {
         let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b]) = (&node.op, &node.inputs[..]) else {
             return Ok(None);
         };
@@ -34,6 +36,26 @@ impl Affine {
             return Err(SkipReason::ShapeMismatch { tensor: ctx.name(from) });
         }
         let values = ctx.per_channel(constant, to.c)?;
+        Ok(Some(Self { binary, from, constant, constant_first, values }))
+    }
+}
+
+/// `scale * x + shift` per channel. If `divide` is set, it is `x / scale` instead: reciprocals would be rounded, so
+/// weights are divided by the constant itself, like in the file's node.
+pub(super) struct Affine {
+    pub(super) channels: usize,
+    pub(super) scale: Option<Vec<f32>>,
+    pub(super) shift: Option<Vec<f32>>,
+    divide: bool,
+}
+
+impl Affine {
+    /// Returns the computed operand of a node and the arithmetic on it, if the other operand is a constant. Ignores
+    /// the node's epilogue.
+    pub(super) fn of(ctx: &RewriteContext, node: &Node) -> Result<Option<(TensorId, Self)>, SkipReason> {
+        let Some(WithConstant { binary, from, constant_first, values, .. }) = WithConstant::of(ctx, node)? else {
+            return Ok(None);
+        };
         Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(SkipReason::ConstantDividend)
     }
 

@@ -7,9 +7,9 @@ use super::{
     numerics::Numerics,
     rule::{Order, Rule},
     skip_reason::SkipReason,
-    weights::{list, values},
+    weights::{changed, list, values},
 };
-use texpool_ops::graph::{Act, Concat, Constant, Epilogue, Node, NodeId, Op, Tensor, TensorId};
+use texpool_ops::graph::{Act, Concat, Epilogue, Node, NodeId, Op, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-activation",
@@ -62,11 +62,7 @@ fn of_channels(ctx: &RewriteContext, act: Act, [first, end]: [usize; 2], edit: &
         Act::None | Act::Unary(_) => return Ok(act),
     };
     let values = values(ctx, constant)?;
-    let name = ctx.name(constant);
-    let Some(own) = values.get(first..end) else { return Err(SkipReason::NotPerChannel { tensor: name }) };
-    ctx.charge_created(own.len())?;
-    let shape = list(own.len());
-    let constant = Some(Constant::from_f32(own));
-    let tensor = Tensor { dims: vec![own.len()], constant, ..Tensor::new(name, shape) };
-    Ok(with(edit.add(&ctx.graph, tensor)))
+    let own = values.get(first..end);
+    let own = own.ok_or_else(|| SkipReason::NotPerChannel { tensor: ctx.name(constant) })?;
+    Ok(with(changed(ctx, constant, list(own.len()), own, edit)?))
 }

@@ -2,17 +2,17 @@
 
 use super::{
     activation_sink::{ActivationSink, find_sink},
+    affine::WithConstant,
     context::RewriteContext,
     edit::{Edit, Proposal},
     numerics::Numerics,
     rule::{Order, Rule},
-    skip_reason::SkipReason,
-    weights::list,
+    weights::{changed, list},
 };
 use texpool_ops::graph::{
     Act,
     Binary::{Add, Div, Mul, Sub},
-    Constant, Node, NodeId, Op, Tensor, TensorId,
+    Node, NodeId, TensorId,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -27,11 +27,12 @@ pub(super) const RULE: Rule = Rule {
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let node = ctx.node(id);
-    let (&Op::Binary(binary), &[a, b]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
-    let (from, constant, constant_first) = match [a, b].map(|operand| ctx.graph.is_constant(operand)) {
-        [false, true] => (a, b, false),
-        [true, false] => (b, a, true),
-        _ => return Ok(None),
+    // Checks of integer arithmetic look at nodes.
+    if node.integers.is_some() {
+        return Ok(None);
+    }
+    let Some(WithConstant { binary, from, constant, constant_first, mut values }) = WithConstant::of(ctx, node)? else {
+        return Ok(None);
     };
     let act: fn(TensorId) -> Act = match (binary, constant_first) {
         (Add, _) | (Sub, false) => Act::Plus,
@@ -39,26 +40,14 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         (Div, false) => Act::DividedBy,
         _ => return Ok(None),
     };
-    // Checks of integer arithmetic look at nodes.
-    if node.integers.is_some() {
-        return Ok(None);
+    if binary == Sub {
+        values.iter_mut().for_each(|value| *value = -*value);
     }
-    let to = ctx.graph.shape(node.output);
-    if ctx.graph.shape(from) != to {
-        return Err(SkipReason::ShapeMismatch { tensor: ctx.name(from) });
-    }
-    let values = ctx.per_channel(constant, to.c)?;
     let mut edit = Edit::default().remove(id);
-    let has_all = ctx.graph.shape(constant).len() == to.c;
-    let constant = if has_all && binary != Sub {
-        constant
-    } else {
-        ctx.charge_created(values.len())?;
-        let values: Vec<f32> = if binary == Sub { values.iter().map(|value| -value).collect() } else { values };
-        let shape = list(values.len());
-        let (dims, stored) = (vec![values.len()], Some(Constant::from_f32(&values)));
-        edit.add(&ctx.graph, Tensor { dims, constant: stored, ..Tensor::new(ctx.name(constant), shape) })
-    };
+    let channels = list(values.len());
+    let is_changed = binary == Sub || ctx.graph.shape(constant).len() != channels.len();
+    let constant = if is_changed { changed(ctx, constant, channels, &values, &mut edit)? } else { constant };
+    // A function with a constant does not move through a reshape.
     let ActivationSink { place, node: fused, .. } = find_sink(ctx, from, act(constant), node.epilogue)?;
     Ok(Some(edit.replace(place, Node { output: node.output, ..fused })))
 }

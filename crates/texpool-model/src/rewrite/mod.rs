@@ -98,7 +98,7 @@ pub struct Rewritten {
 }
 
 /// Upper limit on rounds; in each round all rules examine all nodes. One change mostly enables the next within the
-/// same round, and no network of the catalogue needs more than 2 rounds (logged with `TEXPOOL_LOG=texpool=debug`). A
+/// same round, and no network of the catalogue needs more than 4 rounds (logged with `TEXPOOL_LOG=texpool=debug`). A
 /// graph constructed to need hundreds is left as it is after 64: it computes the same, with more nodes.
 const MAX_ROUNDS: usize = 64;
 
@@ -125,20 +125,20 @@ const MAX_ROUNDS: usize = 64;
 pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     let mut ctx = RewriteContext::new(graph.clone());
     let mut report = Report { nodes_before: graph.nodes.len(), ..Report::default() };
+    let (last, others): (Vec<&Rule>, Vec<&Rule>) = rules.iter().partition(|rule| rule.order == Order::Last);
     let mut rounds = 0;
     while rounds < MAX_ROUNDS {
         rounds += 1;
         let fired = report.fired.len();
         // The nodes that earlier rounds gave reasons for may have changed since.
         report.missed.clear();
-        let (last, others): (Vec<&Rule>, Vec<&Rule>) = rules.iter().partition(|rule| rule.order == Order::Last);
-        for rule in others {
+        for rule in &others {
             sweep(&mut ctx, rule, &mut report);
         }
         if report.fired.len() > fired {
             continue;
         }
-        for rule in last {
+        for rule in &last {
             sweep(&mut ctx, rule, &mut report);
         }
         if report.fired.len() == fired {

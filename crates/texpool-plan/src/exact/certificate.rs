@@ -1,5 +1,5 @@
 //! The certificate of a lower bound, and its checker. It depends only on records, and shares only arithmetic (`gcd`,
-//! `live_counts`) with the solver.
+//! `live_counts`, `distinct_sizes`) with the solver.
 //!
 //! A leaf holds prices, which are values of dual variables. A `clique` price applies to each tensor that is alive at
 //! a step and lies in an object of some size. A `count` price applies to each object of at least some size. Suppose
@@ -13,7 +13,7 @@ use crate::{
     error::{InputError, PlanError},
     gcd::gcd,
     live_counts::LiveCounts,
-    record::UsageRecord,
+    record::{UsageRecord, distinct_sizes},
     sections::{live_sections, section_starts},
 };
 
@@ -80,14 +80,11 @@ pub(super) fn proven_bound(
         let UsageRecord { first, last, .. } = records[record];
         return Err(InputError::ReversedInterval { record, first, last }.into());
     }
-    let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
     let scale = i128::from(scale);
     if scale == 0 || scale > MAX_SCALE {
         return Err(bad(format!("its scale {scale} is not between 1 and {MAX_SCALE}")));
     }
-    let checker = Checker::new(records, sizes, scale);
+    let checker = Checker::new(records, distinct_sizes(records), scale);
     let proven = checker.prove(proof, control)?;
     if proven == i128::MAX {
         return Err(bad("none of its cases is possible"));

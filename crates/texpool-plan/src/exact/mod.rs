@@ -35,7 +35,7 @@ use super::{
     error::PlanError,
     layout::Layout,
     portfolio::{self, Candidates},
-    record::UsageRecord,
+    record::{UsageRecord, distinct_sizes},
     shared::min_cost_flow,
 };
 
@@ -136,8 +136,7 @@ impl Optimum {
 /// Returns a certificate for the sum of the positional maximums: the price of each count is the difference of two
 /// sizes.
 pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Certificate {
-    let mut sizes: Vec<u64> = records.iter().map(|r| r.size).filter(|&size| size > 0).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let mut sizes = distinct_sizes(records);
+    sizes.retain(|&size| size > 0);
     Certificate { bound, scale: 1, proof: Proof::leaf(Prices::positional(&sizes, 1)) }
 }

@@ -5,7 +5,11 @@
 //! tensor is the size of its object, which is at least the tensor's size.
 
 use super::proof::Prices;
-use crate::{control::SearchControl, gcd::gcd, record::UsageRecord};
+use crate::{
+    control::SearchControl,
+    gcd::gcd,
+    record::{UsageRecord, distinct_sizes},
+};
 
 /// The tensors, the levels open to each, and for each level the sets of tensors that are alive at the same time.
 pub(super) struct Model {
@@ -55,9 +59,7 @@ impl Model {
     pub(super) fn new(records: &[UsageRecord]) -> Self {
         let record_of: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
         let tensors: Vec<UsageRecord> = record_of.iter().map(|&i| records[i]).collect();
-        let mut levels: Vec<u64> = tensors.iter().map(|t| t.size).collect();
-        levels.sort_unstable();
-        levels.dedup();
+        let levels = distinct_sizes(&tensors);
         let own: Vec<usize> = tensors.iter().map(|t| levels.partition_point(|&l| l < t.size)).collect();
         let closed = vec![(levels.len(), None); tensors.len()];
         let (cliques, needed, assumed) = (Vec::new(), Vec::new(), Vec::new());

@@ -14,7 +14,7 @@ use crate::{
     bounds::Bounds,
     control::SearchControl,
     layout::{Layout, LayoutKind, Place},
-    record::UsageRecord,
+    record::{UsageRecord, distinct_sizes},
 };
 
 /// Upper limit on totals, in units of the sizes' greatest common divisor, for the solver. It computes with 53 bits
@@ -36,13 +36,6 @@ const FIRST_CORE_STEPS: usize = 1;
 /// Growth of cores, in steps. A core of more than half of the tensors is not tried: its relaxation takes nearly as
 /// long as that of all tensors.
 const CORE_GROWTH: usize = 4;
-
-fn distinct_sizes(records: &[UsageRecord]) -> Vec<u64> {
-    let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
 
 /// Returns the model of the plans that cost less than `best_known`, or `None` if it is too large or `control` stops.
 fn solvable_model(
@@ -214,13 +207,14 @@ mod tests {
         }
         assert!(reduced_sets > 50, "{reduced_sets}");
     }
+
     /// A core's certificate is valid for all tensors, also in objects of sizes that the core does not have.
     #[test]
     fn cores_prove_the_optimum_of_all_tensors() {
         let mut random = Random::new();
         let mut proven_sets = 0;
         for _ in 0..100 {
-            // As in a network, tensors at the beginning are larger.
+            // Early tensors are larger, as in most networks.
             let record = |_| {
                 let first = random.below(150);
                 let size = 1 + random.below(12) as u64;

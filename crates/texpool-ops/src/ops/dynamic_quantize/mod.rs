@@ -52,7 +52,7 @@ pub struct DynamicScale;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DynamicQuantize {
-    /// Whether integers are counted from the zero point, so that they are from -255 to 255.
+    /// If true, the zero point is subtracted, so that integers lie between -255 and 255.
     pub from_zero: bool,
 }
 

@@ -28,9 +28,11 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[OnnxOpEntry::new(
     },
 )];
 
-/// Number of slices of channels from which each pixel's extremes are found first, and number of texels from which that
-/// is worth a step more. A guess: one workgroup finds the range, and reads so many texels in 32 rounds.
+/// Least number of slices for which a separate step finds the extremes of each pixel first. A guess.
 const MANY_SLICES: usize = 8;
+
+/// Least number of texels for which that step is added. The single workgroup that finds the range reads this many in 32
+/// rounds. A guess.
 const MANY_TEXELS: usize = 1 << 11;
 
 /// A tensor to be represented as integers from 0 to 255, and the tensor with its scale and zero point.
