@@ -7,11 +7,11 @@
 pub use texpool_ops::graph::{
     Act, Binary, BoundedInput, BoundedOutput, BuildError, Bytes, Cell, CellFunction, CheckError, Concat, Constant,
     Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, DynamicQuantize, DynamicScale, ElementType,
-    Epilogue, ExtentError, Extremes, FixedPoint, FullyConnected, Gather, GatherElements, Graph, GraphBuilder,
-    GridSample, Id, IdVec, LayoutPermutation, Lrn, MAX_ELEMENTS, MatMul, Node, NodeId, NodeSet, NonMaxSuppression,
-    Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu, QuantParams,
-    Quantization, QuantizedAdd, QuantizedSum, Reals, Recurrent, Reduce, ReduceKind, Requantization, Requantize,
-    Reshape, Resize, ResizeAxis, ResizeMode, Rounding, SeparableConv2d, Shape, ShapeError, Softmax, SpaceToDepth,
-    Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, TexelStorage, Threshold, Tile, TopK, Transpose,
-    TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile, check, infer, texels_agree,
+    Epilogue, ExtentError, ExtentLimit, Extremes, FixedPoint, FullyConnected, Gather, GatherElements, Graph,
+    GraphBuilder, GridSample, Id, IdVec, LayoutPermutation, Lrn, MAX_ELEMENTS, MatMul, Node, NodeId, NodeSet,
+    NonMaxSuppression, Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu,
+    QuantParams, Quantization, QuantizedAdd, QuantizedSum, Reals, Recurrent, Reduce, ReduceKind, Requantization,
+    Requantize, Reshape, Resize, ResizeAxis, ResizeMode, Rounding, SeparableConv2d, Shape, ShapeError, Softmax,
+    SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, TexelStorage, Threshold, Tile, TopK,
+    Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile, check, infer, texels_agree,
 };

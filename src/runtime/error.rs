@@ -45,7 +45,7 @@ pub enum Error {
     /// An error of the device: out of memory, lost, timed out, or an operation was refused. Also textures that do not
     /// fit, and sessions whose memory was released.
     #[error(transparent)]
-    Gpu(#[from] GpuError),
+    Gpu(GpuError),
     /// The model does not have an input or output of that name or index.
     #[error("the model has no {role} {key}; {}", those(*.role, known))]
     NoSuchTensor {
@@ -110,7 +110,8 @@ pub enum Error {
         source: ConvertError,
     },
     /// Inputs were given extents that a run cannot have: beyond a [bound](crate::TensorInfo::bounded_axis), or others
-    /// than an input has that shares the extent.
+    /// than an input has that shares the extent. Or a run computed an extent beyond its
+    /// [limit](crate::import::ImportOptions::bounds), so that its outputs are incomplete.
     #[error(transparent)]
     Extent(#[from] ExtentError),
     /// The values of an output cannot become those of an input.
@@ -135,6 +136,15 @@ pub enum Error {
         /// Error from the operating system.
         reason: String,
     },
+}
+
+impl From<GpuError> for Error {
+    fn from(error: GpuError) -> Self {
+        match error {
+            GpuError::Extent(error) => Self::Extent(error),
+            error => Self::Gpu(error),
+        }
+    }
 }
 
 impl Error {

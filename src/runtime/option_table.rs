@@ -120,7 +120,8 @@ pub(super) static OPTIONS: [OptionRow; 19] = [
         repeats: true,
         texts: || "`NAME=VALUE`, `NAME<=VALUE`; may be given several times".to_owned(),
         purpose: "Value of an extent that the file leaves open, or the most that it can be in a run of an ONNX model. \
-                  `INPUT:AXIS` names an extent without a name.",
+                  `INPUT:AXIS` names an extent without a name, and the name of a node's result an integer that a run computes \
+                  and takes as an extent.",
         set: |to, text| {
             let (dim, extent) = parse_dim(text)?;
             match to.import.bind(&dim, extent) {

@@ -117,6 +117,7 @@ impl<'k, K: Into<TensorKey<'k>>> Index<K> for Outputs {
 pub(super) fn outputs_of(compiled: &CompiledModel, values: Vec<(usize, Vec<f32>)>) -> Result<Outputs, Error> {
     let (infos, graph) = (compiled.outputs(), compiled.model().graph());
     let count = |output: usize| values.iter().find(|(other, _)| *other == output)?.1.first().copied();
+    graph.check_limits(count)?;
     let counts: Vec<(usize, f32)> =
         graph.bounded.iter().filter_map(|bounded| Some((bounded.output, count(bounded.count)?))).collect();
     let mut results = Vec::with_capacity(values.len());

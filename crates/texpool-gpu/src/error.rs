@@ -197,7 +197,8 @@ pub enum GpuError {
         /// The number of elements that were passed.
         found: usize,
     },
-    /// Inputs whose extents differ between runs were given extents that the run cannot have.
+    /// Inputs whose extents differ between runs were given extents that the run cannot have, or a run computed an extent
+    /// beyond its limit.
     #[error(transparent)]
     Extent(#[from] ExtentError),
     /// A step does not have exactly one result with a place in the pool.

@@ -39,7 +39,7 @@ class Errors(unittest.TestCase):
             (texpool.SavedPlanError, "", {"plan": b"no plan"}),
             (FileNotFoundError, "nowhere.plan", {"plan": Path(self.folder, "nowhere.plan")}),
             (texpool.NoAdapterError, "none is named like \"nonsense\"", {"device": "nonsense"}),
-            (texpool.ModelError, "no input of the model has an extent called N", {"dims": {"N": 3}}),
+            (texpool.ModelError, "no extent of the model is called N", {"dims": {"N": 3}}),
         ]
         for kind, text, options in refused:
             with self.subTest(options), self.assertRaisesRegex(kind, text):

@@ -310,11 +310,15 @@ impl Session {
         Err(Error::Bound { role, name, reason: "to be read it needs the usage COPY_SRC" })
     }
 
-    /// Adds the tensors with the extents of bounded outputs, by index among the graph's outputs.
+    /// Adds the tensors with the extents of bounded outputs, and those with a limit, by index among the graph's outputs.
     fn with_counts(&self, mut outputs: Vec<usize>) -> Vec<usize> {
-        for bounded in &self.compiled.model().graph().bounded {
-            if outputs.contains(&bounded.output) && !outputs.contains(&bounded.count) {
-                outputs.push(bounded.count);
+        let graph = self.compiled.model().graph();
+        let of_outputs = graph.bounded.iter().filter(|bounded| outputs.contains(&bounded.output));
+        let limited = graph.limits.iter().map(|limit| limit.count);
+        let counts: Vec<usize> = of_outputs.map(|bounded| bounded.count).chain(limited).collect();
+        for count in counts {
+            if !outputs.contains(&count) {
+                outputs.push(count);
             }
         }
         outputs

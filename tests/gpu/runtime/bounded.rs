@@ -1,13 +1,17 @@
-//! Outputs whose extent is found in each run.
+//! Outputs whose extent is found in each run, and extents that a run computes up to a limit.
 
 use std::sync::OnceLock;
 
-use texpool::{CarryProblem, CompiledModel, Context, Error, Model, TensorView, TensorViewMut};
+use texpool::{
+    CarryProblem, CompiledModel, Context, Error, Model, TensorView, TensorViewMut, graph::ExtentError,
+    import::ImportOptions,
+};
 use texpool_ops::graph::{
     Act, Binary, BoundedOutput, ElementType, Graph, GraphBuilder, Op, Reduce, ReduceKind, TopK, Transpose, Unary,
 };
 
 use super::{both_plans, context, encoder, submit};
+use crate::support::onnx_model::{Model as OnnxModel, bytes};
 
 /// Places of the flags.
 const PLACES: usize = 10;
@@ -88,5 +92,66 @@ fn each_run_gives_the_extent_that_it_found() {
             other => panic!("{other}"),
         };
         assert_eq!(problem, CarryProblem::Bounded(3));
+    }
+}
+
+/// The most that a number may be for which there is room.
+const MOST: usize = 4;
+
+/// As many numbers from zero on as an input says, in an output with that extent, and their sum in one without it.
+fn counted() -> Model {
+    let mut m = OnnxModel::new();
+    m.raw_input("n", 7, &[]);
+    m.tensor("start", 7, &[], &bytes(9, &0i64.to_le_bytes()));
+    m.tensor("step", 7, &[], &bytes(9, &1i64.to_le_bytes()));
+    m.raw_node("Abs", &["n"], &["limit"], &[]);
+    m.raw_node("Range", &["start", "limit", "step"], &["numbers"], &[]);
+    m.raw_node("ReduceSum", &["numbers"], &["sum"], &[]);
+    ["numbers", "sum"].into_iter().for_each(|name| m.output(name));
+    let bounds = [("limit".to_owned(), MOST)].into();
+    Model::from_bytes_with(m.bytes(), &ImportOptions { bounds, ..ImportOptions::default() }).unwrap()
+}
+
+#[test]
+fn a_run_that_computes_an_extent_beyond_its_limit_fails_wherever_it_is_read() {
+    static SAVED: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
+    let context = context();
+    for compiled in both_plans(&context, &counted(), &SAVED) {
+        assert_eq!(compiled.outputs().len(), 2);
+        let mut session = compiled.session().unwrap();
+        for n in [3, 5, MOST as i64, 0, -7] {
+            let extent = n.unsigned_abs() as usize;
+            let input = || [("n", TensorView::from(std::slice::from_ref(&n)))];
+            let mut sum = [0i64];
+            let into = session.run_into(input(), [("sum", TensorViewMut::from(&mut sum))]);
+            let run = session.run(input());
+            session.submit().unwrap().wait().unwrap();
+            let read = session.read(["sum"]);
+            let mut commands = encoder(&context);
+            session.encode(&mut commands).unwrap();
+            let readback = session.encode_read(&mut commands, ["sum"]).unwrap();
+            submit(&context, commands);
+            let results = [into.map(|()| None), run.map(Some), read.map(Some), readback.wait().map(Some)];
+            for (way, result) in results.into_iter().enumerate() {
+                match result {
+                    Ok(outputs) => {
+                        assert!(extent <= MOST, "{n} is read, {way}");
+                        let expected: Vec<i64> = (0..extent as i64).collect();
+                        assert_eq!(sum, [expected.iter().sum::<i64>()]);
+                        if let Some(outputs) = outputs {
+                            assert_eq!(outputs["sum"].as_slice::<i64>().unwrap(), sum);
+                            let numbers =
+                                outputs.get("numbers").map(|numbers| numbers.as_slice::<i64>().unwrap().to_vec());
+                            assert!(numbers.is_none_or(|numbers| numbers == expected));
+                        }
+                    }
+                    Err(error) => {
+                        let Error::Extent(source) = error else { panic!("{error}") };
+                        let (name, most) = ("limit".to_owned(), MOST);
+                        assert_eq!(source, ExtentError::BeyondLimit { name, most, found: extent }, "{n}, {way}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -34,4 +34,5 @@ mod resize;
 mod seeds;
 mod support;
 mod tuples;
+mod written_back;
 mod zoo;

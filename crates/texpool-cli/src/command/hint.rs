@@ -37,7 +37,7 @@ pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
 fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str> {
     match error {
         ImportError::UnstatedShape { .. } => "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on".into(),
-        ImportError::Unsupported(refused) => of_inputs(refused).into(),
+        ImportError::Unsupported(refused) => format!("{}{}", of_inputs(refused), of_extents(refused)).into(),
         ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
         ImportError::TooMuch(_)
         | ImportError::Malformed { .. }
@@ -64,6 +64,17 @@ fn of_inputs(refused: &[UnsupportedOp]) -> String {
     };
     let flags: Vec<String> = names.into_iter().map(flag).collect();
     format!("\n  a constant in place of an input may do: {}", flags.join(" "))
+}
+
+/// Returns the flags that bound the extents which refused operators take from a run.
+fn of_extents(refused: &[UnsupportedOp]) -> String {
+    let names: BTreeSet<&str> = refused.iter().filter_map(|operator| operator.extent.as_deref()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let flag = |name: &str| format!("--dim {}", shell_word(Path::new(&format!("{name}<=VALUE"))));
+    let flags: Vec<String> = names.into_iter().map(flag).collect();
+    format!("\n  an upper limit of the computed extent may do: {}", flags.join(" "))
 }
 
 fn of_flag(error: &CliError) -> &'static str {
@@ -114,9 +125,14 @@ mod tests {
             reason: String::new(),
             hint: String::new(),
             inputs: inputs.iter().map(|&name| name.to_owned()).collect(),
+            extent: None,
         };
         let hint = of_inputs(&[refused(&["sr"]), refused(&[]), refused(&["sr", "a mode"])]);
         assert_eq!(hint, "\n  a constant in place of an input may do: --constant 'a mode=VALUE' --constant sr=16000");
         assert_eq!(of_inputs(&[refused(&[])]), "");
+        let sized = UnsupportedOp { extent: Some("frames".to_owned()), ..refused(&[]) };
+        let hint = of_extents(&[refused(&[]), sized.clone(), sized]);
+        assert_eq!(hint, "\n  an upper limit of the computed extent may do: --dim 'frames<=VALUE'");
+        assert_eq!(of_extents(&[refused(&[])]), "");
     }
 }

@@ -110,8 +110,31 @@ impl Executor {
         gpu.scoped(RUN, || gpu.submit([encoder.finish()]))
     }
 
-    /// Writes inputs, runs the model if `run` is set, reads outputs, and waits until everything is done.
+    /// Writes inputs, runs the model if `run` is set, reads outputs, and waits until everything is done. Fails if the run
+    /// computed an extent beyond its limit.
     pub(super) async fn submit_and_finish(
+        &mut self,
+        wait: Wait,
+        what: &str,
+        inputs: &[(usize, &[f32])],
+        run: bool,
+        outputs: &mut [(usize, &mut [f32])],
+    ) -> Result<(), GpuError> {
+        if self.compiled.graph().limits.is_empty() || !run && outputs.is_empty() {
+            return self.submit_and_read(wait, what, inputs, run, outputs).await;
+        }
+        let limits = self.compiled.graph().limits.iter().map(|limit| limit.count);
+        let mut counts: Few<(usize, [f32; 1])> =
+            limits.filter(|count| outputs.iter().all(|(i, _)| i != count)).map(|count| (count, [0.0])).collect();
+        let mut all: Few<(usize, &mut [f32])> = outputs.iter_mut().map(|(i, values)| (*i, &mut values[..])).collect();
+        all.extend(counts.iter_mut().map(|(i, count)| (*i, &mut count[..])));
+        self.submit_and_read(wait, what, inputs, run, &mut all).await?;
+        let value =
+            |count: usize| all.iter().find(|(i, _)| *i == count).and_then(|(_, values)| values.first().copied());
+        Ok(self.compiled.graph().check_limits(value)?)
+    }
+
+    async fn submit_and_read(
         &mut self,
         wait: Wait,
         what: &str,

@@ -35,19 +35,24 @@ pub struct UnsupportedOp {
     /// Inputs of the model that decide whether the operator is needed, or how often. Values for all of them
     /// ([`constants`](super::ImportOptions::constants)) may help. Empty if some of them hold too much to be bound.
     pub inputs: Vec<String>,
+    /// Integer that a run computes, and that the operator takes as an extent. Its greatest value
+    /// ([`bounds`](super::ImportOptions::bounds)) may help.
+    pub extent: Option<String>,
 }
 
 impl UnsupportedOp {
     pub(super) fn new(node: usize, name: &str, operator: &str, problem: &Problem) -> Self {
         // Shortened here: there may be thousands of these, with names of any length.
         let [name, operator, reason] = [name, operator, &problem.reason].map(label);
-        Self { node, name, operator, reason, hint: problem.hint.to_owned(), inputs: problem.inputs.to_vec() }
+        let (hint, (inputs, extent)) = (problem.hint.to_owned(), Remedy::parts(problem.remedy.as_deref()));
+        Self { node, name, operator, reason, hint, inputs, extent }
     }
 
     /// A node in a branch of the file's node with index `node`, which is called `outer`.
     pub(super) fn of_branch(node: usize, outer: &str, refused: RefusedNode) -> Self {
-        let RefusedNode { name, operator, reason, hint, inputs } = refused.within(outer);
-        Self { node, name, operator, reason: label(&reason), hint: hint.to_owned(), inputs: inputs.into_vec() }
+        let RefusedNode { name, operator, reason, hint, remedy } = refused.within(outer);
+        let (reason, hint, (inputs, extent)) = (label(&reason), hint.to_owned(), Remedy::parts(remedy.as_deref()));
+        Self { node, name, operator, reason, hint, inputs, extent }
     }
 }
 
@@ -112,8 +117,8 @@ pub enum ImportError {
     /// Lists all extents that the file leaves open and that were not [bound](super::ImportOptions::dims).
     #[error("{} of the inputs' extents are {}:{}", .0.len(), open_or_zero(.0), Listed(.0))]
     UnresolvedDim(Vec<UnresolvedDim>),
-    /// Extents were bound by names that do not occur in the file.
-    #[error("no input of the model has an extent called {}", printable(&names.join(", ")))]
+    /// Extents were bound by names that are not those of open extents.
+    #[error("no extent of the model is called {}", printable(&names.join(", ")))]
     NoSuchDim {
         /// The names.
         names: Vec<String>,
@@ -317,8 +322,28 @@ pub(super) struct Problem {
     pub(super) by_operands: bool,
     /// Nodes of branches that are the cause, if there are any. They are reported instead of the operator.
     pub(super) nodes: Vec<RefusedNode>,
-    /// Inputs of the model whose values may help. Boxed, so that results stay small.
-    pub(super) inputs: Box<[String]>,
+    /// Boxed, so that results stay small.
+    pub(super) remedy: Option<Box<Remedy>>,
+}
+
+/// What a caller may bind so that an operator is not refused.
+#[derive(Clone, Debug)]
+pub(super) enum Remedy {
+    /// Inputs of the model, to values.
+    Inputs(Vec<String>),
+    /// An integer of a run that is an extent, to the most that it can be.
+    Extent(String),
+}
+
+impl Remedy {
+    /// Returns the inputs and the extent.
+    fn parts(remedy: Option<&Self>) -> (Vec<String>, Option<String>) {
+        match remedy {
+            Some(Self::Inputs(inputs)) => (inputs.clone(), None),
+            Some(Self::Extent(name)) => (Vec::new(), Some(name.clone())),
+            None => (Vec::new(), None),
+        }
+    }
 }
 
 /// A node of a branch that is refused.
@@ -329,7 +354,7 @@ pub(super) struct RefusedNode {
     pub(super) operator: String,
     pub(super) reason: String,
     pub(super) hint: &'static str,
-    pub(super) inputs: Box<[String]>,
+    pub(super) remedy: Option<Box<Remedy>>,
 }
 
 /// Maximum number of refusals listed. Chosen beyond any real model. Each entry contains three texts, which a hostile
@@ -348,10 +373,10 @@ impl RefusedNodes {
         if problem.excess.is_some() {
             return Err(problem);
         }
-        let Problem { reason, hint, nodes, inputs, .. } = problem;
+        let Problem { reason, hint, nodes, remedy, .. } = problem;
         if nodes.is_empty() {
             let [name, operator, reason] = [name, operator, &reason].map(label);
-            self.0.push(RefusedNode { name, operator, reason, hint, inputs });
+            self.0.push(RefusedNode { name, operator, reason, hint, remedy });
         }
         self.0.extend(nodes.into_iter().map(|node| node.within(name)));
         Ok(())
@@ -384,14 +409,7 @@ const EMPTY: &str = "tensors without elements are not supported: convert the mod
 
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self {
-            reason: reason.into(),
-            hint,
-            excess: None,
-            by_operands: false,
-            nodes: Vec::new(),
-            inputs: Box::default(),
-        }
+        Self { reason: reason.into(), hint, excess: None, by_operands: false, nodes: Vec::new(), remedy: None }
     }
 
     /// A problem of nodes in branches, of which there is at least one.
@@ -412,9 +430,9 @@ impl Problem {
         if self.excess.is_some() {
             return self;
         }
-        let Self { reason, hint, nodes, inputs, .. } = self;
+        let Self { reason, hint, nodes, remedy, .. } = self;
         Self::of_nodes(match nodes.is_empty() {
-            true => vec![RefusedNode { name: branch.to_owned(), operator: label(operator), reason, hint, inputs }],
+            true => vec![RefusedNode { name: branch.to_owned(), operator: label(operator), reason, hint, remedy }],
             false => nodes.into_iter().map(|node| node.within(branch)).collect(),
         })
     }
@@ -422,7 +440,7 @@ impl Problem {
     /// Joins the problems of two branches. `needed` has the reason for which both are needed, the hint, and the inputs
     /// that decide. Each problem gets these.
     pub(super) fn of_branches(problems: Vec<Self>, needed: &Self) -> Self {
-        let Self { reason: needed, hint, inputs, .. } = needed;
+        let Self { reason: needed, hint, remedy, .. } = needed;
         let mut nodes = Vec::new();
         for problem in problems {
             if problem.excess.is_some() {
@@ -433,7 +451,7 @@ impl Problem {
                 true => node,
                 false => {
                     let reason = format!("{}; {needed}", node.reason);
-                    RefusedNode { reason, hint, inputs: inputs.clone(), ..node }
+                    RefusedNode { reason, hint, remedy: remedy.clone(), ..node }
                 }
             }));
         }
@@ -537,7 +555,12 @@ impl Problem {
 
     /// Names inputs of the model whose values may help.
     pub(super) fn decided_by(self, inputs: Vec<String>) -> Self {
-        Self { inputs: inputs.into(), ..self }
+        Self { remedy: Some(Box::new(Remedy::Inputs(inputs))), ..self }
+    }
+
+    /// Names an integer of a run that is an extent, and whose greatest value may help.
+    pub(super) fn sized_by(self, name: &str) -> Self {
+        Self { remedy: Some(Box::new(Remedy::Extent(name.to_owned()))), ..self }
     }
 
     /// Something that this version does not support.

@@ -25,6 +25,9 @@ pub struct ImportOptions {
     /// Most that extents can be which an ONNX file leaves open, by the same names as [`dims`](Self::dims). A run may give
     /// inputs any extent up to that, without another plan. Outputs that have the extent are cut to it.
     ///
+    /// Other names are those of single integers that a run computes, and that operators such as `Range` or `Slice` take as
+    /// extents. A run that computes a greater one fails ([`BeyondLimit`](texpool_ops::graph::ExtentError::BeyondLimit)).
+    ///
     /// ```
     /// use std::sync::Arc;
     /// use texpool::import::{ImportOptions, from_bytes_with};

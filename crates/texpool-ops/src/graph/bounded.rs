@@ -70,6 +70,38 @@ impl BoundedOutput {
     }
 }
 
+/// A number that a run computes and that is an extent of tensors, with room for at most a number of places.
+///
+/// The number is an output that the caller does not see. A run in which it is greater fails when it is read, because its
+/// outputs would lack the places beyond the limit.
+///
+/// ```
+/// use texpool::graph::{ExtentError, ExtentLimit, GraphBuilder, Unary, check};
+///
+/// let mut b = GraphBuilder::new("roots of as many numbers as there are");
+/// let (x, n) = (b.input("x", &[4])?, b.input("n", &[1])?);
+/// let (roots, count) = (b.unary("roots", Unary::Sqrt, x)?, b.unary("count", Unary::Ceil, n)?);
+/// let mut graph = b.finish(&[roots, count])?;
+/// graph.limits.push(ExtentLimit { name: "count".to_owned(), count: 1, most: 4 });
+/// check(&graph)?;
+/// assert_eq!(graph.caller_outputs(), [roots]);
+///
+/// let outputs = [vec![0.0; 4], vec![5.0]];
+/// let error = graph.check_limits(|output| outputs[output].first().copied()).unwrap_err();
+/// assert_eq!(error, ExtentError::BeyondLimit { name: "count".to_owned(), most: 4, found: 5 });
+/// assert_eq!(error.to_string(), "`count` is 5 in this run, and the tensors that it sizes have room for 4 places");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtentLimit {
+    /// Name of the number in the file.
+    pub name: String,
+    /// Index among the graph's outputs of the number.
+    pub count: usize,
+    /// Greatest extent that the tensors have room for.
+    pub most: usize,
+}
+
 /// An input to which a run may give fewer places along an axis than its tensor has. One plan serves every extent. The
 /// places behind the extent hold zeros.
 ///
@@ -160,6 +192,16 @@ pub enum ExtentError {
         /// The extent that was given.
         found: usize,
     },
+    /// A run computed an extent for which the tensors have no room.
+    #[error("`{}` is {found} in this run, and the tensors that it sizes have room for {most} places", printable(name))]
+    BeyondLimit {
+        /// Name of the number in the file.
+        name: String,
+        /// Greatest extent that the tensors have room for.
+        most: usize,
+        /// The extent that the run computed.
+        found: usize,
+    },
     /// Two inputs that share an extent have different ones.
     #[error(
         "inputs `{}` and `{}` share an extent, and have {} and {} places along it",
@@ -180,6 +222,25 @@ impl Graph {
     /// Returns the record of an input that may have fewer places than its tensor.
     pub fn bounded_input(&self, input: usize) -> Option<&BoundedInput> {
         self.bounded_inputs.iter().find(|bounded| bounded.input == input)
+    }
+
+    /// Checks the extents that a run computed. `value` gives the first number of an output.
+    ///
+    /// # Errors
+    /// If one is beyond its limit.
+    pub fn check_limits(&self, value: impl Fn(usize) -> Option<f32>) -> Result<(), ExtentError> {
+        for ExtentLimit { name, count, most } in &self.limits {
+            if let Some(found) = value(*count)
+                && found.round() > *most as f32
+            {
+                return Err(ExtentError::BeyondLimit {
+                    name: name.clone(),
+                    most: *most,
+                    found: found.round() as usize,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Returns the indices of the inputs that hold extents. They follow the caller's.

@@ -122,7 +122,14 @@ fn bounded(graph: &Graph) -> Result<(), CheckError> {
             return refuse("bounded twice");
         }
     }
-    let is_count = |output: usize| graph.bounded.iter().any(|bounded| bounded.count == output);
+    for limit in &graph.limits {
+        let count = graph.outputs.get(limit.count).map(|&id| graph.shape(id).checked_len());
+        if !(caller..others).contains(&limit.count) || count != Some(Some(1)) {
+            let what = "limited, and other than one number behind the caller's outputs";
+            return Err(CheckError::Output { tensor: limit.name.clone(), what });
+        }
+    }
+    let is_count = |output: usize| graph.counts().any(|count| count == output);
     match (caller..others).find(|&output| !is_count(output)) {
         Some(output) => {
             let tensor = graph.tensors[graph.outputs[output]].name.clone();

@@ -26,7 +26,7 @@ mod texel_storage;
 mod variable;
 
 pub use blocks::{BlockSize, Blocks, LayerKind};
-pub use bounded::{BoundedInput, BoundedOutput, ExtentError, PaddedInput};
+pub use bounded::{BoundedInput, BoundedOutput, ExtentError, ExtentLimit, PaddedInput};
 pub use builder::GraphBuilder;
 pub use check::check;
 pub use constant::{Bytes, Constant, QuantParams, Reals, exceeds_half};
@@ -197,13 +197,15 @@ pub struct Graph {
     /// Tensors that are given: by the caller, after those the extents of bounded inputs, and last the values of the
     /// variables before a run.
     pub inputs: Vec<TensorId>,
-    /// Tensors that are wanted: by the caller, after those the extents of bounded outputs, and last the values of the
-    /// variables after a run.
+    /// Tensors that are wanted: by the caller, after those the extents of bounded outputs and those with a limit, and last
+    /// the values of the variables after a run.
     pub outputs: Vec<TensorId>,
     /// Inputs of the caller that may have fewer places along an axis than their tensors.
     pub bounded_inputs: Vec<BoundedInput>,
     /// Outputs of the caller whose extent along an axis is found in a run.
     pub bounded: Vec<BoundedOutput>,
+    /// Extents that a run computes, each with the most that its tensors have room for.
+    pub limits: Vec<ExtentLimit>,
     /// Values that are kept from run to run, in the order of their inputs and outputs.
     pub variables: Vec<Variable>,
     /// Blocks that the kernels compute. Set by compiling, for the class of the device.
@@ -226,8 +228,13 @@ impl Graph {
     /// Tensors that the caller reads.
     pub fn caller_outputs(&self) -> &[TensorId] {
         let others = self.outputs.len().saturating_sub(self.variables.len());
-        let first_count = self.bounded.iter().map(|bounded| bounded.count).min();
-        &self.outputs[..first_count.unwrap_or(others).min(others)]
+        &self.outputs[..self.counts().min().unwrap_or(others).min(others)]
+    }
+
+    /// Indices among the outputs of the extents that a run finds. One that several share occurs several times.
+    pub fn counts(&self) -> impl Iterator<Item = usize> {
+        let of_outputs = self.bounded.iter().map(|bounded| bounded.count);
+        of_outputs.chain(self.limits.iter().map(|limit| limit.count))
     }
 
     /// Returns the record of an output whose extent is found in a run.
@@ -258,7 +265,7 @@ impl Graph {
                 bounded.cut(&self.tensors[tensor].dims, count, values);
             }
         }
-        if !self.bounded.is_empty() {
+        if self.counts().next().is_some() {
             outputs.truncate(self.caller_outputs().len());
         }
     }

@@ -8,10 +8,10 @@
 use super::{
     array::Array,
     bounded_axes::{at_most, each, mixed, rank},
-    bounded_shapes, lower,
+    bounded_indices, bounded_shapes, lower,
     masks::{self, Neutral},
     model::own_domain,
-    node_lowering::NodeLowering,
+    node_lowering::{NodeLowering, is_extent},
     op_registry::OnnxOpEntry,
     passed::Passed,
     sizes,
@@ -148,14 +148,17 @@ pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Res
 /// Returns the axes of a result whose extents an operand states. `None` if the operator takes no such operand.
 fn made_of_sizes(ctx: &NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
     let is_given = |position: usize| ctx.sizes.get(position).is_some_and(|sizes| !sizes.is_empty());
+    if !(0..ctx.sizes.len()).any(|position| is_extent(own, position) && is_given(position)) {
+        return Ok(None);
+    }
     let bounds = match own {
-        "Reshape" if is_given(1) => bounded_shapes::reshape(ctx)?,
-        "Expand" if is_given(1) => bounded_shapes::expand(ctx)?,
-        "Slice" if is_given(2) => bounded_shapes::sliced_to_sizes(ctx)?,
         "ConstantOfShape" => Some(bounded_shapes::filled(ctx)),
-        "Range" if is_given(1) => bounded_shapes::range(ctx),
-        "Resize" if is_given(3) => bounded_shapes::resize(ctx),
-        _ => return Ok(None),
+        "Expand" => bounded_shapes::expand(ctx)?,
+        "Range" => bounded_shapes::range(ctx),
+        "Reshape" => bounded_shapes::reshape(ctx)?,
+        "Resize" => bounded_shapes::resize(ctx),
+        "Slice" => bounded_shapes::sliced_to_sizes(ctx)?,
+        _ => bounded_shapes::greatest(ctx)?,
     };
     match bounds {
         Some(bounds) if !is_given(0) || own == "ConstantOfShape" => Ok(Some(Passed::on(bounds))),
@@ -187,9 +190,11 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
             masks::mask(ctx, 0, &ctx.bounds[0].clone(), Neutral::Zero)?;
             return recurrent(ctx);
         }
+        "GatherElements" => bounded_indices::gather_elements(ctx)?,
+        "ScatterND" => bounded_indices::scatter_nd(ctx)?,
         _ if ctx.bounds.iter().filter(|bounds| !bounds.is_empty()).count() > 1 => None,
-        "Gather" => gather(ctx)?,
-        "GatherND" => gather_nd(ctx),
+        "Gather" => bounded_indices::gather(ctx)?,
+        "GatherND" => bounded_indices::gather_nd(ctx),
         // All others read rows of their first operand.
         _ if ctx.bounds.first().is_none_or(Vec::is_empty) => None,
         "Reshape" => bounded_shapes::reshape(ctx)?,
@@ -253,33 +258,6 @@ fn concat(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
         bounds.len() == first.len() && bounds.iter().zip(first).all(|(a, b)| a.is_like(b) && a.axis != along)
     };
     Ok(operands.iter().all(is_alike).then(|| first.clone()))
-}
-
-/// Indices replace the axis that they look up along. The first place of an axis that has at least one can be looked up.
-fn gather(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
-    let along = ctx.axis(rank(ctx, 0), 0)?;
-    let indices = ctx.optional(1);
-    let is_first =
-        indices.as_ref().and_then(Value::known).is_some_and(|array| array.to_f32().iter().all(|&i| i == 0.0));
-    let shift = rank(ctx, 1);
-    let mut passed = Vec::new();
-    for bounded in &ctx.bounds[0] {
-        match bounded.axis {
-            axis if axis < along => passed.push(bounded.clone()),
-            axis if axis > along => passed.push(bounded.on(axis - 1 + shift)),
-            _ if is_first && bounded.size.least > 0 => {}
-            _ => return Ok(None),
-        }
-    }
-    passed.extend(ctx.bounds.get(1).into_iter().flatten().map(|bounded| bounded.on(along + bounded.axis)));
-    Ok(Some(passed))
-}
-
-fn gather_nd(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
-    let indices = ctx.bounds.get(1)?;
-    let is_row = |bounded: &BoundedAxis| bounded.axis + 1 < rank(ctx, 1);
-    let is_plain = ctx.bounds[0].is_empty() && ctx.size("batch_dims", 0).is_ok_and(|batch| batch == 0);
-    (is_plain && indices.iter().all(is_row)).then(|| indices.clone())
 }
 
 /// Rows and columns of a product are computed one by one. Sums over such an extent read zeros behind it.

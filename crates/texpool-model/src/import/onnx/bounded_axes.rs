@@ -46,8 +46,8 @@ pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<B
             "Unsqueeze" => unsqueeze(ctx, bounded)?,
             "Squeeze" => squeeze(ctx, bounded)?,
             "Split" => (ctx.axis(rank(ctx, 0), 0)? != bounded.axis).then(|| bounded.clone()),
-            // Its elements keep their places.
-            "Trilu" => Some(bounded.clone()),
+            // Their elements keep their places.
+            "RandomNormalLike" | "RandomUniformLike" | "Trilu" => Some(bounded.clone()),
             // An extent that is stated as a number is not that of a run.
             "Resize" if ctx.optional(3).is_some() && ctx.sizes.get(3).is_none_or(Vec::is_empty) => None,
             "Tile" => tile(ctx, bounded)?,

@@ -172,6 +172,15 @@ pub(super) fn range(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
     Some(vec![BoundedAxis { axis: 0, size: size(ctx, 1, 0)?.clone() }])
 }
 
+/// As many of the greatest values as such an extent, among a number of values that is the same in each run.
+pub(super) fn greatest(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let mut result = extents_of(ctx, 0);
+    let along = ctx.axis(result.len(), -1)?;
+    let (Extent::Is(_), Some(size)) = (&result[along], size(ctx, 1, 0)) else { return Ok(None) };
+    result[along] = Extent::Size(size.clone());
+    Ok(Some(bounded(&result)))
+}
+
 /// Flattening keeps such an extent if it is the only axis of its side, apart from ones.
 pub(super) fn flatten(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let own = extents_of(ctx, 0);

@@ -107,7 +107,7 @@ fn counted(
     let places = |n: usize| (factor * n as i64 + more).div_euclid(stride).max(0) as usize;
     let (least, bound) = (places(*least), places(*bound));
     let key = (count.tensor, [factor, more, stride]);
-    let tensor = match ctx.lowering.extents.get(&key) {
+    let tensor = match ctx.lowering.open.derived.get(&key) {
         Some(&known) => known,
         None => {
             let shape = count.layout.shape();
@@ -119,7 +119,7 @@ fn counted(
                     tensor = ctx.emit(Op::Binary(binary), &[tensor, number], shape)?;
                 }
             }
-            ctx.lowering.extents.insert(key, tensor);
+            ctx.lowering.open.derived.insert(key, tensor);
             tensor
         }
     };

@@ -127,14 +127,18 @@ impl<'o> Binding<'o> {
         Some((name, extent))
     }
 
-    /// Fails if an extent is unbound, or if a bound name does not occur in any input.
-    pub(super) fn finish(self) -> Result<(), ImportError> {
+    /// Fails if an extent is unbound, or if a bound name occurs neither in an input nor, with a bound, as the result of a
+    /// node. Returns the bounds of results.
+    pub(super) fn finish(self, is_result: impl Fn(&str) -> bool) -> Result<Vec<(&'o str, usize)>, ImportError> {
         if !self.unbound.is_empty() {
             return Err(ImportError::UnresolvedDim(self.unbound));
         }
+        let of_results = self.most.iter().filter(|(name, _)| !self.used.contains(name.as_str()) && is_result(name));
+        let of_results: Vec<_> = of_results.map(|(name, &bound)| (name.as_str(), bound)).collect();
+        let is_used = |name: &str| self.used.contains(name) || of_results.iter().any(|(other, _)| *other == name);
         let names = self.bound.keys().chain(self.most.keys());
-        let unused: Vec<String> = names.filter(|k| !self.used.contains(k.as_str())).cloned().collect();
-        if unused.is_empty() { Ok(()) } else { Err(ImportError::NoSuchDim { names: unused }) }
+        let unused: Vec<String> = names.filter(|name| !is_used(name)).cloned().collect();
+        if unused.is_empty() { Ok(of_results) } else { Err(ImportError::NoSuchDim { names: unused }) }
     }
 }
 

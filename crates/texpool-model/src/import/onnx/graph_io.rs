@@ -1,15 +1,15 @@
 //! Inputs and outputs of the graph.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
-    array::{Array, count},
+    array::{self, Array},
     dims::{Binding, BoundedInputAxis},
     element_type::element_type,
     graph_lowering::GraphLowering,
     layout::AtomLayout,
     model::{Graph, GraphIo, IoType},
-    names::Names,
+    names::{MOST_PLACES, Names},
     preferred_input_layout::PreferredLayouts,
     sizes,
     tensor::ValueSource,
@@ -20,10 +20,9 @@ use crate::import::{
     error::{ImportError, Problem},
     label::label,
 };
-use texpool_ops::graph::{BoundedInput, BoundedOutput, ElementType, LayoutPermutation, Op, Shape, TensorId};
-
-/// Greatest extent that 32-bit floats hold with all smaller ones.
-const MOST_PLACES: usize = 1 << f32::MANTISSA_DIGITS;
+use texpool_ops::graph::{
+    BoundedInput, BoundedOutput, ElementType, ExtentLimit, LayoutPermutation, Op, Shape, TensorId,
+};
 
 fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportError {
     move |problem| problem.of_graph_io(role, &port.name)
@@ -64,7 +63,9 @@ pub(super) fn inputs<'m>(
     }
     // Before any tensor is created, so that all open extents are listed together.
     let bounded = std::mem::take(&mut binding.bounded);
-    binding.finish()?;
+    for (name, bound) in binding.finish(|name| names.is_result(name))? {
+        names.limit(name, bound)?;
+    }
     let mut preferred = PreferredLayouts::new(&file.nodes);
     let inputs: Vec<&str> = open.iter().map(|(port, ..)| port.name.as_str()).collect();
     for (port, elem, dims) in open {
@@ -149,7 +150,7 @@ pub(super) fn as_stated(
         let reason = format!("a constant is bound to it, and each run gives its extent `{}`", bounded.name);
         return Err(refused(Problem::new(reason, "bind the extent to a number")));
     }
-    let elements = count(&dims).map_err(&refused)?;
+    let elements = array::count(&dims).map_err(&refused)?;
     match typed.len() {
         1 => {
             let number = typed.reshaped(&[]).map_err(&refused)?;
@@ -239,30 +240,40 @@ pub(super) fn outputs(
         io_tensors.insert(tensor);
         lowering.graph.outputs.push(tensor);
     }
-    counts(&bounds, lowering)
+    counts(&bounds, lowering).map_err(|problem| problem.of_graph_io("output", "extent"))
 }
 
-/// Adds the extents that are found in a run behind the outputs, and records which output has which.
-fn counts(bounds: &[(usize, BoundedAxis)], lowering: &mut GraphLowering) -> Result<(), ImportError> {
-    let mut added: Vec<(TensorId, usize)> = Vec::new();
+/// Adds the extents that are found in a run behind the outputs, and records which output has which, and which have a
+/// limit.
+fn counts(bounds: &[(usize, BoundedAxis)], lowering: &mut GraphLowering) -> Result<(), Problem> {
+    let mut added = HashMap::new();
     for (output, bound) in bounds {
-        let known = added.iter().find(|(tensor, _)| *tensor == bound.size.count.tensor);
-        let count = match known {
-            Some(&(_, count)) => count,
-            None => {
-                let shape = lowering.graph.shape(bound.size.count.tensor);
-                // A copy, because the extent may be an output itself.
-                let copied = lowering.emit(Op::Reshape, &[bound.size.count.tensor], shape);
-                let tensor = copied.map_err(|problem| problem.of_graph_io("output", "extent"))?;
-                let count = lowering.graph.outputs.len();
-                lowering.graph.outputs.push(tensor);
-                added.push((bound.size.count.tensor, count));
-                count
-            }
-        };
+        let count = count(bound.size.count.tensor, &mut added, lowering)?;
         lowering.graph.bounded.push(BoundedOutput { output: *output, axis: bound.axis, count });
     }
+    for (name, number, most) in std::mem::take(&mut lowering.open.limits) {
+        let count = count(number, &mut added, lowering)?;
+        lowering.graph.limits.push(ExtentLimit { name, count, most });
+    }
     Ok(())
+}
+
+/// Returns the index among the outputs of an extent, which is added if it is none yet.
+fn count(
+    extent: TensorId,
+    added: &mut HashMap<TensorId, usize>,
+    lowering: &mut GraphLowering,
+) -> Result<usize, Problem> {
+    if let Some(&count) = added.get(&extent) {
+        return Ok(count);
+    }
+    let shape = lowering.graph.shape(extent);
+    // A copy, because the extent may be an output itself.
+    let tensor = lowering.emit(Op::Reshape, &[extent], shape)?;
+    let count = lowering.graph.outputs.len();
+    lowering.graph.outputs.push(tensor);
+    added.insert(extent, count);
+    Ok(count)
 }
 
 fn output(

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     array::{Array, Identity},
     layout::{AtomLayout, AtomPlaces, shape, spread},
+    open_extents::OpenExtents,
     value::{Computed, Value},
 };
 use crate::import::{
@@ -34,10 +35,8 @@ pub(super) struct GraphLowering {
     brought: HashMap<(TensorId, AtomLayout, AtomPlaces), TensorId>,
     /// Values that were repeated to larger extents, by the tensor of the result.
     repeated: HashMap<TensorId, Repeated>,
-    /// Places before an extent that a run gives or finds, by the extent, its bound, and the number of axes behind.
-    pub(super) masks: HashMap<(TensorId, usize, usize), Computed>,
-    /// Extents `(factor * n + more) / stride`, by the extent `n` and these numbers.
-    pub(super) extents: HashMap<(TensorId, [i64; 3]), TensorId>,
+    /// Tensors that are made for extents of a run, for reuse.
+    pub(super) open: OpenExtents,
     /// What the iterations of a loop share; `None` outside loops.
     shared: Option<Shared>,
 }
@@ -69,9 +68,9 @@ impl GraphLowering {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
         let (brought, repeated) = (HashMap::new(), HashMap::new());
-        let (masks, extents) = (HashMap::new(), HashMap::new());
         let (label, path) = (String::new(), String::new());
-        Self { graph, op_index: 0, label, path, meter, fake_quant, brought, repeated, masks, extents, shared: None }
+        let open = OpenExtents::default();
+        Self { graph, op_index: 0, label, path, meter, fake_quant, brought, repeated, open, shared: None }
     }
 
     /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.

@@ -75,6 +75,23 @@ pub(super) fn mask(
     Ok(())
 }
 
+/// Replaces the places of an operand behind the extents of these axes by a number.
+pub(super) fn replace(
+    ctx: &mut NodeLowering<'_>,
+    position: usize,
+    bounds: &[BoundedAxis],
+    number: &Value,
+) -> Result<(), Problem> {
+    let mut x = ctx.operand(position)?;
+    let elem = x.element_type();
+    for bounded in bounds {
+        let inside = Value::Computed(inside(ctx, bounded, x.dims().len())?);
+        x = added(ctx, [&inside, &x, number], elem)?;
+    }
+    ctx.operands[position] = Some(x);
+    Ok(())
+}
+
 fn masked(ctx: &mut NodeLowering<'_>, x: &Value, bounded: &BoundedAxis, neutral: Neutral) -> Result<Value, Problem> {
     let elem = x.element_type();
     let inside = Value::Computed(inside(ctx, bounded, x.dims().len())?);
@@ -108,7 +125,7 @@ fn added(ctx: &mut NodeLowering<'_>, [inside, x, number]: [&Value; 3], elem: Ele
 fn inside(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, rank: usize) -> Result<Computed, Problem> {
     let behind = rank - 1 - bounded.axis;
     let key = (bounded.size.count.tensor, bounded.size.bound, behind);
-    if let Some(known) = ctx.lowering.masks.get(&key) {
+    if let Some(known) = ctx.lowering.open.masks.get(&key) {
         return Ok(known.clone());
     }
     let mut dims = vec![1; behind + 1];
@@ -117,7 +134,7 @@ fn inside(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, rank: usize) -> Res
     let places = Array::of_ints(dims, ElementType::I64, (0..bounded.size.bound as i64).collect());
     let count = Value::Computed(bounded.size.count.clone());
     let inside = two(ctx, Binary::Less, &Value::Known(places), &count, ElementType::Bool)?;
-    ctx.lowering.masks.insert(key, inside.clone());
+    ctx.lowering.open.masks.insert(key, inside.clone());
     Ok(inside)
 }
 

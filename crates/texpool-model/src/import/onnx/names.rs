@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    array::ranked,
+    array::{Array, ranked},
     bodies,
     graph_lowering::GraphLowering,
+    layout::AtomLayout,
     model::{Graph, Node, Tensor},
     passed::Passed,
     tensor::ValueSource,
-    value::{BoundedAxis, Size, Sizes, Value},
+    value::{BoundedAxis, Computed, Size, Sizes, Value},
 };
 use crate::import::{
     error::{ImportError, Problem},
@@ -19,6 +20,9 @@ use texpool_ops::graph::ElementType;
 
 /// Memory that the tables need per name, in addition to its bytes.
 const NAME_BYTES: usize = 256;
+
+/// Greatest extent that 32-bit floats hold with all smaller ones.
+pub(super) const MOST_PLACES: usize = 1 << f32::MANTISSA_DIGITS;
 
 /// State of a name.
 #[derive(Clone, Debug)]
@@ -101,6 +105,8 @@ pub(super) struct Names<'m> {
     bounds: HashMap<&'m str, Vec<BoundedAxis>>,
     /// Known values that hold such extents.
     sizes: HashMap<&'m str, Sizes>,
+    /// Results that are extents, and the most that the caller allows for each.
+    limits: HashMap<&'m str, usize>,
     /// Memory that the tables take, in bytes.
     bytes: usize,
 }
@@ -151,6 +157,7 @@ impl<'m> Names<'m> {
             readers,
             bounds: HashMap::new(),
             sizes: HashMap::new(),
+            limits: HashMap::new(),
             bytes,
         })
     }
@@ -265,6 +272,51 @@ impl<'m> Names<'m> {
         if let Some((&name, _)) = self.entries.get_key_value(name) {
             self.bounds.insert(name, vec![bound]);
         }
+    }
+
+    /// Returns whether a name is the result of a node that comes later in the file.
+    pub(super) fn is_result(&self, name: &str) -> bool {
+        self.later.contains(name)
+    }
+
+    /// Records that a result is an extent, and the most that it can be.
+    pub(super) fn limit(&mut self, name: &str, most: usize) -> Result<(), ImportError> {
+        if !(1..=MOST_PLACES).contains(&most) {
+            let why = format!("an extent that a run computes is at least 1 and at most {MOST_PLACES}");
+            return Err(ImportError::CannotBind { name: name.to_owned(), asked: most, why });
+        }
+        if let Some(&name) = self.later.get(name) {
+            self.limits.insert(name, most);
+        }
+        Ok(())
+    }
+
+    /// Makes a computed result with a limit a known number, which is an extent of a run.
+    fn apply_limit(&mut self, name: &'m str, lowering: &mut GraphLowering) -> Result<(), Problem> {
+        let (Some(&most), Some(Entry::Value(value))) = (self.limits.get(name), self.entries.get(name)) else {
+            return Ok(());
+        };
+        let (dims, elem) = (value.dims().to_vec(), value.element_type());
+        let number = match value {
+            Value::Computed(number) if value.len() == 1 && elem.is_integer() => number.tensor,
+            Value::Computed(_) => {
+                let reason =
+                    format!("its result `{name}`, {elem} of {dims:?}, is no extent, which is a single integer");
+                return Err(Problem::new(reason, "bound the integer that it is computed from, or no extent"));
+            }
+            Value::Known(_) => {
+                let reason = format!("its result `{name}` is a known number, and the caller bounds it as an extent");
+                return Err(Problem::new(reason, "do not bound it"));
+            }
+        };
+        let count =
+            Computed { tensor: number, dims: vec![1], layout: AtomLayout::natural(&[1]), elem: ElementType::I64 };
+        let array = Array::of_ints(dims, elem, vec![most as i64]);
+        lowering.meter.memory(array.freed())?;
+        lowering.open.limits.push((lowering.named(name), number, most));
+        self.sizes.insert(name, vec![Some(Size { count, least: 0, bound: most })]);
+        self.entries.insert(name, Entry::Value(Value::Known(array)));
+        Ok(())
     }
 
     /// Returns the first name that the bodies of a node read whose extents, or elements, a run gives or finds.
@@ -430,6 +482,7 @@ impl<'m> Names<'m> {
                         lowering.graph.tensors[computed.tensor].name = lowering.named(name);
                     }
                     self.entries.insert(name, Entry::Value(value));
+                    self.apply_limit(name, lowering)?;
                 }
                 None if !self.is_read(name) => {}
                 None => return Err(Problem::unsupported(format!("its result `{name}` is not supported"))),

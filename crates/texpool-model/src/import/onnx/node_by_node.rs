@@ -322,5 +322,5 @@ fn of_operand(name: &str, problem: Problem) -> Problem {
 fn extents(ports: &[&GraphIo], bound: &BTreeMap<String, usize>) -> Result<Vec<Vec<usize>>, ImportError> {
     let mut binding = Binding::new(bound, &NONE);
     let dims = ports.iter().map(|port| binding.dims(port)).collect::<Result<Vec<_>, _>>()?;
-    binding.finish().map(|()| dims)
+    binding.finish(|_| false).map(|_| dims)
 }

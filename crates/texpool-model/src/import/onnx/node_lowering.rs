@@ -127,10 +127,22 @@ impl<'c> NodeLowering<'c> {
     pub(super) fn known(&self, position: usize, role: &str) -> Result<Array, Problem> {
         match self.operand(position)? {
             Value::Known(array) => Ok(array),
-            Value::Computed(_) => Err(Problem::new(
-                format!("its {role} (operand {position}) is computed at run time"),
-                "make it part of the model, or bind the inputs that it is computed from to values",
-            )),
+            Value::Computed(value) => {
+                let name = self.node.inputs.get(position).filter(|name| !name.is_empty());
+                let called = name.map_or_else(String::new, |name| format!(", `{name}`,"));
+                let reason = format!("its {role} (operand {position}){called} is computed at run time");
+                let is_number = value.elem.is_integer() && value.dims.iter().all(|&extent| extent == 1);
+                if let Some(name) = name.filter(|_| is_number && !self.is_nested && is_extent(&self.node.op, position))
+                {
+                    let hint = "make it part of the model, bind the inputs that it is computed from to values, or bind it to \
+                                the most that it can be";
+                    return Err(Problem::new(reason, hint).sized_by(name));
+                }
+                Err(Problem::new(
+                    reason,
+                    "make it part of the model, or bind the inputs that it is computed from to values",
+                ))
+            }
         }
     }
 
@@ -326,6 +338,15 @@ impl<'c> NodeLowering<'c> {
     pub(super) fn wants(&self, position: usize) -> bool {
         self.read.get(position).copied().unwrap_or(false)
     }
+}
+
+/// Operands that hold extents of the result, by operator. A run may give or find these extents.
+const EXTENTS: [(&str, usize); 7] =
+    [("ConstantOfShape", 0), ("Expand", 1), ("Range", 1), ("Reshape", 1), ("Resize", 3), ("Slice", 2), ("TopK", 1)];
+
+/// Returns whether the result of an operator has the numbers of an operand as extents.
+pub(super) fn is_extent(op: &str, position: usize) -> bool {
+    EXTENTS.contains(&(op, position))
 }
 
 /// Largest number for an attribute. Sums of a few of them cannot overflow.

@@ -20,6 +20,7 @@ use crate::import::{
         layout::AtomLayout,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
+        open_extents::view,
         value::{BoundedAxis, Computed, Size, Value},
     },
     op_registry::{All, Floats},
@@ -121,6 +122,12 @@ fn non_zero(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if dims.is_empty() {
         return Err(Problem::unsupported("its input has no axes"));
     }
+    // Exporters look up the same places for each use of a mask. Then all have one extent.
+    let key = view(&x);
+    if let Some((places, size)) = key.as_ref().and_then(|key| ctx.lowering.open.non_zero.get(key).cloned()) {
+        ctx.give_bounded(Value::Computed(places), BoundedAxis { axis: 1, size });
+        return Ok(());
+    }
     let x = reshaped(ctx.lowering, &x, &[number])?;
     let flags = not_zero(ctx, &x)?;
     let Found { places, count } = found(ctx, &flags)?;
@@ -129,7 +136,12 @@ fn non_zero(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         let (divisors, extents) = (integers(&[rank, 1], &strides(&dims)), integers(&[rank, 1], &dims));
         result = digits(ctx, &result, &divisors, &extents)?;
     }
-    ctx.give_bounded(result, BoundedAxis { axis: 1, size: Size { count, least: 0, bound: number } });
+    let size = Size { count, least: 0, bound: number };
+    if let Some(key) = key {
+        let places = ctx.compute(&result)?;
+        ctx.lowering.open.non_zero.insert(key, (places, size.clone()));
+    }
+    ctx.give_bounded(result, BoundedAxis { axis: 1, size });
     Ok(())
 }
 

@@ -38,7 +38,9 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("ConstantOfShape", 9, All, "none", Any, filled)
         .limits("extents must be known")
         .fold_repeated(filled),
-    OnnxOpEntry::new("Range", 11, Numbers, "none", Any, range).limits("bounds must be known").fold(range),
+    OnnxOpEntry::new("Range", 11, Numbers, "none", Any, range)
+        .limits("bounds must be known; the limit may be an extent of a run")
+        .fold(range),
     OnnxOpEntry::new("EyeLike", 9, All, "none", Any, eye).fold(eye),
 ];
 
