@@ -12,6 +12,7 @@ mod found;
 mod fourier;
 mod functions;
 mod hostile;
+mod index_casts;
 mod integer;
 mod large;
 mod layout;

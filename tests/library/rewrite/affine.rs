@@ -45,6 +45,28 @@ fn chains_become_a_product_and_a_sum() {
     }
 }
 
+/// A large angle that is rounded otherwise has another sine.
+#[test]
+fn chains_in_front_of_a_sine_stay() {
+    for (unary, stays) in [(Unary::Sin, true), (Unary::Cos, true), (Unary::Tan, true), (Unary::Tanh, false)] {
+        for moved in [false, true] {
+            let mut net = Net::default();
+            let x = net.input(&[1, 1, 1, 6]);
+            let mut y = chain(&mut net, x, &[(Mul, false), (Div, false)]);
+            if moved {
+                y = net.node_to(Op::Reshape, &[y], &[1, 6, 1, 1], Act::None);
+            }
+            let y = net.unary(unary, y);
+            let graph = net.finish(&[y]);
+            let rewriting = rewritten(&graph, &only("affine-chain"));
+            assert_eq!(rewriting.graph.nodes.len() == graph.nodes.len(), stays, "{unary:?}, moved: {moved}");
+            if stays {
+                assert_eq!(reason(&graph, "affine-chain"), SkipReason::PeriodicReader { op: unary.name() });
+            }
+        }
+    }
+}
+
 #[test]
 fn one_value_for_all_stays_one() {
     let mut net = Net::default();

@@ -10,17 +10,20 @@ use super::{
     skip_reason::SkipReason,
     weights::{changed, list},
 };
-use texpool_ops::graph::{Binary, Node, NodeId, Op, TensorId};
+use texpool_ops::graph::{Act, Binary, Node, NodeId, Op, TensorId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "affine-chain",
     about: "makes one multiplication and one addition, or either alone, of a chain of sums, differences, products and \
             quotients with constants (one value, or one a channel), unless a constant is added and taken off again that \
-            is large enough to round the value on purpose",
+            is large enough to round the value on purpose, or the result is the angle of a sine, cosine or tangent",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,
 };
+
+/// Nodes that only move elements, and are looked through for a sine: a file may have any number of them.
+const MOST_MOVES: usize = 16;
 
 /// A node of the chain, the tensor that it reads, and its arithmetic.
 type Link = (NodeId, TensorId, Affine);
@@ -38,10 +41,37 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         }
         chain.push(before);
         if let Some(needed) = shorter(&chain) {
+            // The angle of a large number is what is left of it after many turns: another rounding is another angle.
+            if let Some(op) = periodic_reader(ctx, id) {
+                return Err(SkipReason::PeriodicReader { op });
+            }
             return shortened(ctx, &chain, needed).map(Some);
         }
     }
     Ok(None)
+}
+
+/// Returns the name of a sine, cosine or tangent that is applied to the result of a node.
+fn periodic_reader(ctx: &RewriteContext, id: NodeId) -> Option<&'static str> {
+    let is_periodic = |unary: &Unary| matches!(unary, Unary::Sin | Unary::Cos | Unary::Tan);
+    let mut pending = vec![id];
+    for _ in 0..MOST_MOVES {
+        let Some(id) = pending.pop() else { break };
+        let node = ctx.node(id);
+        if let Act::Unary(unary) = &node.epilogue.first
+            && is_periodic(unary)
+        {
+            return Some(unary.name());
+        }
+        for &reader in ctx.readers(node.output) {
+            match &ctx.node(reader).op {
+                Op::Unary(unary) if is_periodic(unary) => return Some(unary.name()),
+                op if op.moves_only() => pending.push(reader),
+                _ => {}
+            }
+        }
+    }
+    None
 }
 
 fn link(ctx: &RewriteContext, id: NodeId) -> Option<Link> {

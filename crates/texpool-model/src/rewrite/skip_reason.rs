@@ -46,6 +46,12 @@ pub enum SkipReason {
         /// Its operator.
         op: &'static str,
     },
+    /// The result is an angle: rounded otherwise, a large one is another angle.
+    #[error("{op} of a large number would change with its rounding")]
+    PeriodicReader {
+        /// The sine, cosine or tangent.
+        op: &'static str,
+    },
     /// The node adds up integers, whose sums have to be exact.
     #[error("its sums of integers are exact")]
     ExactSums,

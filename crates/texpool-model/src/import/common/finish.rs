@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::index_casts::bound_index_casts;
 use crate::import::{
     error::{ImportError, Problem},
     meter::Meter,
@@ -53,8 +54,12 @@ fn pruned(mut graph: Graph) -> Graph {
 const MOST: u32 = 1 << f32::MANTISSA_DIGITS;
 
 /// Returns the file's nodes whose integers may be rounded whatever the inputs are, by index, with the problem to
-/// report.
-pub(in crate::import) fn inexact(graph: &Graph) -> Option<(BTreeSet<usize>, Problem)> {
+/// report. Bounds casts first where that makes integers exact and changes no result.
+pub(in crate::import) fn inexact(graph: &mut Graph) -> Option<(BTreeSet<usize>, Problem)> {
+    if ops::input_ranges(graph, MOST).is_ok() {
+        return None;
+    }
+    bound_index_casts(graph);
     let nodes = ops::input_ranges(graph, MOST).err()?;
     let problem = Problem::new(
         format!(

@@ -5,6 +5,7 @@ pub(super) mod axes;
 pub(super) mod extents;
 pub(super) mod finish;
 pub(super) mod graph;
+mod index_casts;
 pub(super) mod layer_integers;
 pub(super) mod loops;
 pub(super) mod recurrent;

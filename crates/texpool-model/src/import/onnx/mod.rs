@@ -179,7 +179,7 @@ fn lower_all<'m>(
     }
     refusals.finish()?;
     graph_io::outputs(file, options, &mut lowering, &mut names, values)?;
-    if let Some((indices, problem)) = inexact(&lowering.graph) {
+    if let Some((indices, problem)) = inexact(&mut lowering.graph) {
         let mut refusals = Refusals::default();
         for (index, node) in file.nodes.iter().enumerate().filter(|(index, _)| indices.contains(index)) {
             let [name, result] = node.called();

@@ -129,7 +129,7 @@ fn lower_graph<'a>(
     lowering.variables.finish(&mut lowering.graph);
     note_host_types(&mut lowering);
     copy_outputs(&mut lowering, owner)?;
-    refuse_inexact(&lowering, operators, &codes)?;
+    refuse_inexact(&mut lowering, operators, &codes)?;
     lowering.called.extend(lowering.variables.called);
     Ok((finished(lowering.graph, &lowering.meter)?, lowering.called))
 }
@@ -360,11 +360,11 @@ impl Lowered<'_, '_> {
 
 /// Fails with the list of all operators whose integers floats may not hold exactly, if there are any.
 fn refuse_inexact(
-    lowering: &SubgraphLowering<'_>,
+    lowering: &mut SubgraphLowering<'_>,
     operators: &[Operator<'_>],
     codes: &[OperatorCode<'_>],
 ) -> Result<(), ImportError> {
-    let Some((indices, problem)) = inexact(&lowering.graph) else { return Ok(()) };
+    let Some((indices, problem)) = inexact(&mut lowering.graph) else { return Ok(()) };
     let mut refusals = Refusals::default();
     for (node, operator) in operators.iter().enumerate() {
         if indices.contains(&node) {
