@@ -1,9 +1,11 @@
-// Transposed 2-D convolution, gathered: each pixel of the result looks up the taps that reach it. One texel an
-// invocation. Weights: for each output slice, window row, window column and input slice of the output slice's span a
+// Transposed 2-D convolution, gathered: each pixel of the result looks up the taps that reach it. An invocation computes
+// a block of pixels of one row that are a stride apart: the same taps reach all of them, from neighbouring pixels of the
+// input. Weights: for each output slice, window row, window column and input slice of the output slice's span a
 // `WeightMatrix`; then the biases.
 
 // Pairs are of y and x.
 struct Params {
+    blocks: u32,         // of pixels in a row
     window: vec2<u32>,
     stride: vec2<u32>,
     cut: vec2<u32>,      // rows and columns of the full result that are left out above and on the left
@@ -13,43 +15,72 @@ struct Params {
     in_group: u32,       // input channels of a group
 }
 
-fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
-    let src = input_tensor();
-    let args = params();
+@compute @workgroup_size(LANES)
+fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
+    let id = begin(global, group);
     let dispatch = dispatch_params();
-    let slice = o.slice;
+    if id >= dispatch.items { return; }
+    let args = params();
+    let dst = output_tensor();
+    let src = input_tensor();
+    let block = id % args.blocks;
+    let slice_blocks = (dst.slices + SLICES - 1u) / SLICES;
+    let row = dispatch.first_row + id / args.blocks / slice_blocks;
+    let slice = id / args.blocks % slice_blocks * SLICES;
+    let step = args.stride.y;
+    let left = block / step * (PIXELS * step) + block % step;
+    if left >= dst.w { return; }
     // The span of input slices starts where the group of the slice's first channel does.
     let begins = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - args.span);
     // In the full result a tap `k` comes from input pixel `(full - k * dilation) / stride`, where that is whole.
-    let full = vec2(o.y, o.x) + args.cut;
-    let image = o.b * src.h;
+    let full = vec2(row % dst.h, left) + args.cut;
+    let image = (row / dst.h) * src.h;
     // Without dilation every `stride`-th tap hits an input pixel; with dilation, each tap is tested.
     let dense = args.dilation == vec2(1u);
     let first = select(vec2(0u), full % args.stride, dense);
     let advance = select(vec2(1u), args.stride, dense);
-    let matrices = args.window.x * args.window.y * args.span;
-    let of_slice = dispatch.weight_base + slice * (SCALE_TEXELS + matrices * MATRIX_TEXELS);
-    let scale = weight_scale(of_slice, dispatch.weight_shift);
-    var sum = read_weight(dispatch.bias + slice);
+
+    var sums: Sums;
+    var weights: BlockWeights;
+    begin_block(&sums, &weights, dst, slice, args.window.x * args.window.y * args.span);
+    let matrices = weights.texel;
     for (var ky = first.x; ky < args.window.x; ky += advance.x) {
         if ky * args.dilation.x > full.x { break; }
         let above = full.x - ky * args.dilation.x;
         let iy = above / args.stride.x;
         if iy >= src.h || above % args.stride.x != 0u { continue; }
-        let start = row_start(src, image + iy) + begins * src.pitch;
+        let line = row_start(src, image + iy) + begins * src.pitch;
         for (var kx = first.y; kx < args.window.y; kx += advance.y) {
-            if kx * args.dilation.y > full.y { break; }
-            let before = full.y - kx * args.dilation.y;
-            let ix = before / args.stride.y;
-            if ix >= src.w || before % args.stride.y != 0u { continue; }
-            let matrix = (ky * args.window.y + kx) * args.span;
-            var weights = of_slice + SCALE_TEXELS + matrix * MATRIX_TEXELS;
+            // Negative where the tap reaches only later pixels of the block.
+            let before = i32(full.y) - i32(kx * args.dilation.y);
+            if before % i32(step) != 0 { continue; }
+            let column = before / i32(step);
+            if column + i32(PIXELS) <= 0 || column >= i32(src.w) { continue; }
+            var texel: array<u32, MAX_PIXELS>;
+            var hit: array<bool, MAX_PIXELS>;
+            for (var p = 0u; p < PIXELS; p++) {
+                // Wraps below zero to beyond any width.
+                let ix = u32(column) + p;
+                hit[p] = ix < src.w;
+                texel[p] = line + select(0u, ix, hit[p]);
+            }
+            let matrix = (ky * args.window.y + kx) * args.span * MATRIX_TEXELS;
+            for (var s = 0u; s < SLICES; s++) { weights.texel[s] = matrices[s] + matrix; }
             for (var k = 0u; k < args.span; k++) {
-                let v = read_input(src, start + k * src.pitch + ix);
-                sum += product(v, weight_matrix(weights, dispatch.weight_shift, scale));
-                weights += MATRIX_TEXELS;
+                var v: PixelValues;
+                for (var p = 0u; p < PIXELS; p++) {
+                    v[p] = select(vec4(0.0), read_input(src, texel[p]), hit[p]);
+                    texel[p] += src.pitch;
+                }
+                add_products(&sums, &weights, &v);
             }
         }
     }
-    return sum;
+    for (var p = 0u; p < PIXELS; p++) {
+        let x = left + p * step;
+        if x >= dst.w { break; }
+        for (var s = 0u; s < SLICES; s++) {
+            if slice + s < dst.slices { store_output(dst, row, x, slice + s, sums[p][s]); }
+        }
+    }
 }

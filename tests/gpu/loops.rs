@@ -8,7 +8,7 @@ use texpool_compile::CompileOptions;
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines};
 use texpool_ops::graph::{
     Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Padding, Pool2d, PoolKind, Reduce,
-    ReduceKind, SeparableConv2d, Softmax, TopK,
+    ReduceKind, SeparableConv2d, Softmax, TopK, TransposeConv,
 };
 use texpool_plan::TexelFormat;
 
@@ -261,6 +261,14 @@ fn loops_over_a_block_take_no_rounds() {
         let y = b.conv2d("y", conv, x, weights, None, Act::None).unwrap();
         b.finish(&[y]).unwrap()
     };
+    let transposed = |channels: usize, taps: usize, out: usize| {
+        let mut b = GraphBuilder::new("transposed");
+        let x = b.input("x", &[1, 1, 7 + taps, channels]).unwrap();
+        let weights = b.constant("w", &[out, 1, taps, channels], &vec![1.0; out * taps * channels]).unwrap();
+        let conv = TransposeConv::plain([1, 1], Padding::default());
+        let y = b.transpose_conv("y", conv, [x, weights], None, [1, 7 + taps]).unwrap();
+        b.finish(&[y]).unwrap()
+    };
     let matmul = |transpose_b: bool| {
         let mut b = GraphBuilder::new("matmul");
         let x = b.input("x", &[1, 1, 8, 4 * ROUNDS]).unwrap();
@@ -302,6 +310,9 @@ fn loops_over_a_block_take_no_rounds() {
         conv(4 * ROUNDS, 1, 4),
         conv(4 * (ROUNDS / 3 - 2), 3, 16),
         conv(3, ROUNDS, 8),
+        transposed(4 * ROUNDS, 1, 16),
+        transposed(4 * (ROUNDS / 3 - 2), 3, 5),
+        transposed(3, ROUNDS / 3 - 2, 8),
         matmul(false),
         matmul(true),
         depthwise(3),

@@ -17,7 +17,8 @@ use texpool_plan::TexelFormat;
 const BOUNDED: [(&str, u32); 5] = [("PIXELS", 8), ("SLICES", 4), ("COLUMNS", 16), ("WINDOW_X", 16), ("TAPS", 4)];
 
 /// Shaders in which a driver has to unroll loops inside others: `tests/gpu/loops.rs` runs each of them up to its limit.
-const UNROLLED_INSIDE: [&str; 6] = ["conv", "conv_thin", "depthwise", "matmul", "pointwise", "separable"];
+const UNROLLED_INSIDE: [&str; 7] =
+    ["conv", "conv_thin", "depthwise", "matmul", "pointwise", "separable", "transpose_conv"];
 
 /// A loop in the WGSL, with the loops in the functions that it calls.
 #[derive(Clone, Debug, PartialEq)]

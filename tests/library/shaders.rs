@@ -150,7 +150,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("TAKEN", Sizes(&[1.0, 16.0])),
         ],
     ),
-    ("transpose_conv", &[]),
+    ("transpose_conv", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0])), ("THREE", Flag)]),
     ("unary", &[("FUNCTION", Named(&["ACT_", "UNARY_"]))]),
     ("winograd_input", &[("TILE", Sizes(&[2.0, 4.0]))]),
     ("winograd_output", &[("TILE", Sizes(&[2.0, 4.0]))]),

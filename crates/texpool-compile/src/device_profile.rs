@@ -31,12 +31,11 @@ impl Rate {
     const fn assumed(class: CostClass) -> Self {
         let (mflop_us, ktexel_us) = match class {
             CostClass::Pointwise | CostClass::PointwiseDeep => (11.0, 2.0),
-            CostClass::Window | CostClass::WindowDeep => (13.0, 3.0),
+            CostClass::Window | CostClass::WindowDeep | CostClass::Transposed => (13.0, 3.0),
             CostClass::Narrow => (20.0, 3.0),
             CostClass::Dense => (40.0, 3.0),
             CostClass::Rows => (30.0, 3.0),
             CostClass::Depthwise => (25.0, 5.0),
-            CostClass::Transposed => (30.0, 5.0),
             CostClass::Pool | CostClass::Reduce => (40.0, 5.0),
             CostClass::Elementwise => (0.0, 4.0),
             CostClass::Softmax => (0.0, 20.0),
