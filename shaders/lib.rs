@@ -41,6 +41,7 @@ wgsl! {
     REDUCE_WIDE = "reduce_wide.wgsl";
     RESAMPLE = "resample.wgsl";
     RESIZE = "resize.wgsl";
+    SEGMENT_REDUCE = "segment_reduce.wgsl";
     SEPARABLE = "separable.wgsl";
     SOFTMAX = "softmax.wgsl";
     SOFTMAX_WIDE = "softmax_wide.wgsl";

@@ -11,7 +11,8 @@ pub use texpool_ops::graph::{
     GraphBuilder, GridSample, Id, IdVec, LayoutPermutation, Lrn, MAX_ELEMENTS, MatMul, Node, NodeId, NodeSet,
     NonMaxSuppression, Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu,
     QuantParams, Quantization, QuantizedAdd, QuantizedSum, Reals, Recurrent, Reduce, ReduceKind, Requantization,
-    Requantize, Reshape, Resize, ResizeAxis, ResizeMode, Rounding, SeparableConv2d, Shape, ShapeError, Softmax,
-    SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, TexelStorage, Threshold, Tile, TopK,
-    Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile, check, infer, texels_agree,
+    Requantize, Reshape, Resize, ResizeAxis, ResizeMode, Rounding, SegmentKind, SegmentReduce, SeparableConv2d, Shape,
+    ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, TexelStorage,
+    Threshold, Tile, TopK, Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile,
+    check, infer, texels_agree,
 };

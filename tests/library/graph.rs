@@ -7,8 +7,8 @@ use texpool_ops::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
     DepthwiseConv2d, DynamicQuantize, ElementType, Epilogue, FixedPoint, Gather, GatherElements, Graph, GraphBuilder,
     IdVec, Lrn, MatMul, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams, Quantization, QuantizedAdd,
-    QuantizedSum, Reduce, ReduceKind, ResizeMode, Shape, ShapeError, SpaceToDepth, StridedSlice, Tensor, TopK,
-    Transpose, TransposeConv, Unary, check, infer,
+    QuantizedSum, Reduce, ReduceKind, ResizeMode, SegmentKind, SegmentReduce, Shape, ShapeError, SpaceToDepth,
+    StridedSlice, Tensor, TopK, Transpose, TransposeConv, Unary, check, infer,
 };
 
 fn conv(stride: usize, padding: usize) -> Conv2d {
@@ -285,6 +285,10 @@ fn operators_on_values_check_their_operands() {
     assert!(quantized(Shape::new(1, 1, 1, 1)).is_err());
     assert!(quantized(Shape::new(1, 1, 2, 2)).is_err());
     assert!(result(Op::CumSum(CumSum { axis: 4, exclusive: false, reverse: false }), &[x]).is_err());
+    let segments = |of, into| result(Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum }), &[of, into]);
+    assert!(segments(x, Shape::new(1, 1, 1, x.w)).is_ok());
+    assert!(segments(x, Shape::new(1, 1, 1, x.w + 1)).is_err());
+    assert!(segments(x, Shape::new(1, 1, 2, x.w)).is_err());
     assert!(result(Op::Lrn(Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }), &[x]).is_err());
     let sum = |arithmetic| result(Op::QuantizedAdd(QuantizedAdd { arithmetic, least: 0, most: 9 }), &[x, x]);
     let [one, less] = [1.0, 0.9].map(FixedPoint::new);

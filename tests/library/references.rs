@@ -7,8 +7,8 @@ use texpool_ops::{
     graph::{
         Act, Binary, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Epilogue,
         Gather, GatherElements, IdVec, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode, Padding, Pool2d,
-        PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice,
-        Threshold, TopK, Transpose, TransposeConv, Unary,
+        PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SegmentKind, SegmentReduce, Shape, Softmax,
+        SpaceToDepth, StridedSlice, Threshold, TopK, Transpose, TransposeConv, Unary,
     },
     ops::reference::{self, ReferenceError},
 };
@@ -422,6 +422,21 @@ fn the_greatest_channels_come_in_order() {
     assert_eq!(top(true, false), [3.0, 3.0, 0.0]);
     assert_eq!(top(true, true), [1.0, 2.0, 0.0]);
     assert_eq!(top(false, true), [3.0, 0.0, 1.0]);
+}
+
+/// The example of TensorFlow's `unsorted_segment_sum`, with a segment from the end and one that does not exist.
+#[test]
+fn pixels_of_segments_are_combined_in_order() {
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 4.0, 3.0, 2.0, 1.0, 9.0, 9.0, 9.0, 9.0];
+    let reduce = |kind| {
+        let operands = [constant([1, 1, 1, 4], &[0.0, -2.0, 0.0, 3.0])];
+        run(Op::SegmentReduce(SegmentReduce { kind }), [1, 1, 4, 4], &x, &operands, [1, 1, 3, 4])
+    };
+    assert_eq!(reduce(SegmentKind::Sum), [5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 7.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(reduce(SegmentKind::Prod), [4.0, 6.0, 6.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1.0, 1.0, 1.0, 1.0]);
+    let [none, all] = [[f32::NEG_INFINITY; 4], [f32::INFINITY; 4]];
+    assert_eq!(reduce(SegmentKind::Max), [[4.0, 3.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], none].concat());
+    assert_eq!(reduce(SegmentKind::Min), [[1.0, 2.0, 2.0, 1.0], [5.0, 6.0, 7.0, 8.0], all].concat());
 }
 
 #[test]

@@ -123,6 +123,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("reduce_wide", &[("KIND", Named(&["REDUCE_"]))]),
     ("resample", &[("TAPS", Sizes(&[1.0, 2.0, 4.0])), ("INTEGER", Flag), ("OUTSIDE", Flag)]),
     ("resize", &[("BILINEAR", Flag), ("COORDS", Named(&["COORDS_"]))]),
+    ("segment_reduce", &[("KIND", Named(&["SEGMENT_"]))]),
     (
         "separable",
         &[

@@ -3,9 +3,9 @@
 use texpool_ops::graph::{
     Binary, Cell, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, DynamicQuantize,
     Gather, GatherElements, GridSample, Lrn, MatMul, NonMaxSuppression, Normalize, OPERATORS, Op, Pad, PadMode,
-    Padding, Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, SeparableConv2d, Softmax,
-    SpaceToDepth, StridedSlice, Threshold, TopK, Transpose, TransposeConv, Unary, WinogradInput, WinogradOutput,
-    WinogradTile,
+    Padding, Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, SegmentKind, SegmentReduce,
+    SeparableConv2d, Softmax, SpaceToDepth, StridedSlice, Threshold, TopK, Transpose, TransposeConv, Unary,
+    WinogradInput, WinogradOutput, WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
@@ -66,6 +66,7 @@ fn cases() -> Vec<Case> {
         (Op::Lrn(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }), vec![x()], X),
         (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
+        (Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum }), vec![x(), placed([1, 1, 1, 6])], [2, 4, 5, 8]),
         (
             Op::Recurrent(recurrent::plain(Cell::Plain)),
             vec![placed([2, 2, 6, 8]), recurrent::weights(2, 8, 8)],

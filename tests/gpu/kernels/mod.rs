@@ -18,6 +18,7 @@ mod quantized_add;
 mod recurrent;
 mod requantize;
 mod rng;
+mod segments;
 mod windows;
 mod winograd;
 

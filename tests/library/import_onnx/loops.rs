@@ -289,6 +289,46 @@ fn elements_are_scattered_alike_whether_indices_are_known_or_not() {
     }
 }
 
+/// Indices that a run repeats along the other axes, as graph networks write them, give the same as those of the file.
+#[test]
+fn elements_are_scattered_by_one_index_for_each_place() {
+    let data: Vec<f32> = (1..=24).map(|i| i as f32).collect();
+    let updates: Vec<f32> = (0..30).map(|i| (i * 7 % 11) as f32 - 4.0).collect();
+    let indices = [1i64, -1, 0, 3, 1];
+    for (dims, few, axis) in [([4, 3, 2], [5, 3, 2], 0), ([3, 4, 2], [3, 5, 2], 1), ([3, 2, 4], [3, 2, 5], -1)] {
+        for reduction in ["none", "add", "mul", "max", "min"] {
+            // Without a reduction, no index may occur twice.
+            let indices = if reduction == "none" { [1, -1, 0, 2, 7] } else { indices };
+            let few = if reduction == "none" { few.map(|extent| extent.min(4)) } else { few };
+            let number_of = few.iter().product::<i64>() as usize;
+            let list: Vec<i64> = indices[..if reduction == "none" { 4 } else { 5 }].to_vec();
+            let place = if axis < 0 { 2 } else { axis as usize };
+            let results = [true, false].map(|known| {
+                let mut m = Model::new();
+                let attributes = [("axis", Attr::Int(axis)), ("reduction", Attr::Text(reduction))];
+                m.input("data", &dims);
+                m.input("updates", &few);
+                let along = [0, 1, 2].map(|axis| if axis == place { list.len() as i64 } else { 1 });
+                let raw: Vec<u8> = list.iter().flat_map(|index| index.to_le_bytes()).collect();
+                match known {
+                    true => m.tensor("list", INT64, &along, &bytes(9, &raw)),
+                    false => m.raw_input("list", INT64, &along.map(|extent| number(1, extent))),
+                }
+                m.ints("extents", &few);
+                m.node("Expand", &["list", "extents"], &["indices"], &[]);
+                m.node("ScatterElements", &["data", "indices", "updates"], &["y"], &attributes);
+                m.output("y");
+                let list: Vec<f32> = list.iter().map(|&index| index as f32).collect();
+                let inputs: &[&[f32]] =
+                    if known { &[&data, &updates[..number_of]] } else { &[&data, &updates[..number_of], &list] };
+                outputs(&import(m.bytes()).unwrap(), inputs)
+            });
+            assert_eq!(results[0], results[1], "axis {axis}, {reduction}");
+            assert!(results[0][0] != data, "axis {axis}, {reduction} writes nothing");
+        }
+    }
+}
+
 /// A bound that is computed in a run clips as one that the file states.
 #[test]
 fn bounds_of_a_clip_may_be_computed() {

@@ -8,9 +8,9 @@ use texpool_ops::{
     graph::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, DynamicQuantize,
         Gather, GatherElements, Graph, GraphBuilder, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Pad, PadMode,
-        Padding, Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SeparableConv2d,
-        Shape, Softmax, SpaceToDepth, StridedSlice, TensorId, Threshold, TopK, Transpose, TransposeConv, WinogradInput,
-        WinogradOutput, WinogradTile,
+        Padding, Pool2d, PoolKind, QuantizedAdd, Reduce, ReduceKind, Resize, ResizeMode, Rounding, SegmentKind,
+        SegmentReduce, SeparableConv2d, Shape, Softmax, SpaceToDepth, StridedSlice, TensorId, Threshold, TopK,
+        Transpose, TransposeConv, WinogradInput, WinogradOutput, WinogradTile,
     },
     ops::input_rows,
     ops::reference,
@@ -215,6 +215,8 @@ fn operators_along_axes() {
             agrees(&format!("running sum {axis} {exclusive} {reverse}"), &one(op, &[x], &[], ANY), claim);
         }
     }
+    let segments = Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum });
+    agrees("segments", &one(segments, &[[2, 4, 6, 5], [1, 1, 1, 6]], &[], [2, 4, 3, 5]), Claim::Safe);
     for axis in 0..4 {
         let axes = std::array::from_fn(|i| i == axis);
         let op = Op::Reduce(Reduce { kind: ReduceKind::SumSquare, axes });

@@ -60,6 +60,7 @@ pub use crate::ops::{
     reduce::ReduceKind,
     resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},
     schema::ShapeError,
+    segment_reduce::SegmentKind,
     winograd::WinogradTile,
 };
 

@@ -40,6 +40,7 @@ macro_rules! operators {
                 lrn::Lrn,
                 normalize::Normalize,
                 cum_sum::CumSum,
+                segment_reduce::SegmentReduce,
                 recurrent::Recurrent,
                 non_max_suppression::NonMaxSuppression,
                 winograd::WinogradInput,
@@ -92,6 +93,7 @@ pub(crate) mod reshape;
 pub(crate) mod resize;
 mod rows;
 pub(crate) mod schema;
+pub(crate) mod segment_reduce;
 pub(crate) mod separable;
 pub(crate) mod softmax;
 pub(crate) mod space_to_depth;

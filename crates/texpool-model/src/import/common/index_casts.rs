@@ -46,16 +46,17 @@ fn bound(graph: &Graph, readers: &IdVec<TensorId, Vec<NodeId>>, cast: NodeId) ->
         for &id in &readers[tensor] {
             let node = &graph.nodes[id];
             let [table, index] = [0, 1].map(|position| node.inputs.get(position).copied());
-            let axis = match node.op {
-                Op::Gather(gather) => Some(gather.axis),
-                Op::GatherElements(gather) => Some(gather.axis),
+            let rows = match node.op {
+                Op::Gather(gather) => Some(graph.shape(table?).dims()[gather.axis]),
+                Op::GatherElements(gather) => Some(graph.shape(table?).dims()[gather.axis]),
+                Op::SegmentReduce(_) => Some(graph.shape(node.output).w),
                 _ => None,
             };
-            if let Some(axis) = axis {
+            if let Some(rows) = rows {
                 if index != Some(tensor) || table == Some(tensor) {
                     return None;
                 }
-                most += graph.shape(table?).dims()[axis] as f32;
+                most += rows as f32;
             } else if !nodes.contains(&id) {
                 if !passes(&node.op) || !node.epilogue.is_empty() || nodes.len() == MOST_NODES {
                     return None;

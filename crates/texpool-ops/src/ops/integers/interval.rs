@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::graph::{
-    Act, Binary, DynamicQuantize, Epilogue, Graph, IdVec, Node, Op, PoolKind, ReduceKind, ResizeMode, Shape, TensorId,
-    Unary,
+    Act, Binary, DynamicQuantize, Epilogue, Graph, IdVec, Node, Op, PoolKind, ReduceKind, ResizeMode, SegmentKind,
+    Shape, TensorId, Unary,
 };
 
 /// Bounds on the values of a tensor.
@@ -243,6 +243,14 @@ impl<'g> Intervals<'g> {
                     }
                     ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => Interval::whole(0.0, count as f64),
                     ReduceKind::Mean | ReduceKind::L2 | ReduceKind::LogSum | ReduceKind::LogSumExp => Interval::ANY,
+                }
+            }
+            Op::SegmentReduce(reduce) => {
+                let count = shape(0).map_or(usize::MAX, |shape| shape.w);
+                match reduce.kind {
+                    SegmentKind::Sum => x(0).sums(count),
+                    // A segment without pixels is infinite.
+                    SegmentKind::Prod | SegmentKind::Max | SegmentKind::Min => Interval::ANY,
                 }
             }
             Op::CumSum(sum) => shape(0).map_or(Interval::ANY, |shape| x(0).sums(shape.dims()[sum.axis])),

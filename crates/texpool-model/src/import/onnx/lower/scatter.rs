@@ -2,6 +2,7 @@
 //! texture, so each element of the result looks for its index among all of them.
 
 use super::{
+    align::placed_as,
     basic::{selected, two},
     gather::place_mask,
     reduce::reduced_over,
@@ -13,22 +14,25 @@ use crate::import::{
     onnx::{
         array::{Array, strides},
         fold::math,
+        layout::AtomLayout,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
         value::{Computed, Value},
     },
     op_registry::Numbers,
 };
-use texpool_ops::graph::{Binary, ReduceKind};
+use texpool_ops::graph::{Binary, ElementType, Op, ReduceKind, SegmentKind, SegmentReduce, TensorId};
 
 const LIMITS: &str = "indices of a run have the data's extents on all other axes, and repeat only with a reduction";
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("ScatterElements", 11, Numbers, "binary, reduce", Any, computed_scatter)
+    OnnxOpEntry::new("ScatterElements", 11, Numbers, "binary, reduce, segment_reduce", Any, computed_scatter)
         .limits(LIMITS)
         .fold(known_scatter),
     // The name of the same operator before operator set 11.
-    OnnxOpEntry::new("Scatter", 9, Numbers, "binary, reduce", Any, computed_scatter).limits(LIMITS).fold(known_scatter),
+    OnnxOpEntry::new("Scatter", 9, Numbers, "binary, reduce, segment_reduce", Any, computed_scatter)
+        .limits(LIMITS)
+        .fold(known_scatter),
 ];
 
 /// Treatment of a value that is already at the index.
@@ -167,6 +171,12 @@ fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         let (dims, into) = (scatter.indices.dims(), scatter.data.dims());
         return Err(Problem::unsupported(format!("its indices have the extents {dims:?}, and its data {into:?}")));
     }
+    if let Some(shared) = shared_indices(ctx, &scatter) {
+        let Scatter { data, updates, reduction, .. } = &scatter;
+        let result = written_by(ctx, data, updates, &shared, along, *reduction)?;
+        ctx.give(0, Value::Computed(result));
+        return Ok(());
+    }
     // Places lie on the axis, and the indices on a new one after it.
     let indices = reshaped(ctx.lowering, &scatter.indices, &scatter.dims_with(&[1, count]))?;
     let updates = reshaped(ctx.lowering, &scatter.updates, &scatter.dims_with(&[1, count]))?;
@@ -176,8 +186,67 @@ fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Returns the indices as a list, if they are the same along all other axes.
+fn shared_indices(ctx: &NodeLowering<'_>, scatter: &Scatter) -> Option<Value> {
+    let is_list = |dims: &[usize]| dims.iter().enumerate().all(|(axis, &extent)| axis == scatter.along || extent == 1);
+    if is_list(scatter.indices.dims()) {
+        return Some(scatter.indices.clone());
+    }
+    let repeated = ctx.lowering.before_repeating(&scatter.indices)?;
+    is_list(&repeated.dims).then(|| Value::Computed(repeated.clone()))
+}
+
+/// Writes updates to data by a list of indices, one for each place of the updates along an axis.
+pub(super) fn written_by(
+    ctx: &mut NodeLowering<'_>,
+    data: &Value,
+    updates: &Value,
+    indices: &Value,
+    along: usize,
+    reduction: Reduction,
+) -> Result<Computed, Problem> {
+    let kind = match reduction {
+        Reduction::Replace | Reduction::Add => SegmentKind::Sum,
+        Reduction::Multiply => SegmentKind::Prod,
+        Reduction::Maximum => SegmentKind::Max,
+        Reduction::Minimum => SegmentKind::Min,
+    };
+    let count = indices.len();
+    let indices = reshaped(ctx.lowering, indices, &[count])?;
+    let row = AtomLayout::of(&[count], &[vec![], vec![], vec![], vec![0]]);
+    let indices = placed_as(ctx.lowering, &indices, &row)?;
+    let written = segments(ctx, updates, indices, (along, data.dims()[along]), kind)?;
+    if let Some(binary) = reduction.binary() {
+        return two(ctx, binary, data, &Value::Computed(written), data.element_type());
+    }
+    let mut dims = vec![1; data.dims().len()];
+    dims[along] = count;
+    let ones = Array::of_ints(vec![], ElementType::Bool, vec![1]).broadcast(&dims, ctx.meter())?;
+    let is_written = segments(ctx, &Value::Known(ones), indices, (along, data.dims()[along]), SegmentKind::Sum)?;
+    selected(ctx, &Value::Computed(is_written), [&Value::Computed(written), data])
+}
+
+/// Combines the places of a value along an axis by a row of their segments. `places` is their number.
+fn segments(
+    ctx: &mut NodeLowering<'_>,
+    x: &Value,
+    row: TensorId,
+    (along, places): (usize, usize),
+    kind: SegmentKind,
+) -> Result<Computed, Problem> {
+    let others: Vec<usize> = (0..x.dims().len()).filter(|&axis| axis != along).collect();
+    let by_pixel = |dims: &[usize]| AtomLayout::of(dims, &[vec![], vec![], vec![along], others.clone()]);
+    let mut dims = x.dims().to_vec();
+    let from = placed_as(ctx.lowering, x, &by_pixel(&dims))?;
+    let from = if x.known().is_some() { ctx.lowering.stored(from)? } else { from };
+    dims[along] = places;
+    let layout = by_pixel(&dims);
+    let tensor = ctx.emit(Op::SegmentReduce(SegmentReduce { kind }), &[from, row], layout.shape())?;
+    Ok(Computed { tensor, layout: layout.tidy(&dims), dims, elem: x.element_type() })
+}
+
 /// Writes updates to data where they hit: `hit` has places on an axis, and the updates of each on the one after it.
-pub(super) fn written(
+fn written(
     ctx: &mut NodeLowering<'_>,
     data: &Value,
     updates: &Value,

@@ -3,8 +3,8 @@
 use super::{
     basic::two,
     concat::joined,
-    gather::{picked, place_mask},
-    scatter::{Reduction, reduced_into, written},
+    gather::picked,
+    scatter::{Reduction, reduced_into, written_by},
     shapes::reshaped,
     tuples::{NamedAxes, Rows},
 };
@@ -19,7 +19,7 @@ use crate::import::{
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] =
-    &[OnnxOpEntry::new("ScatterND", 11, All, "binary, concat, gather, rearrange, reduce", Any, scatter_nd)
+    &[OnnxOpEntry::new("ScatterND", 11, All, "binary, concat, gather, rearrange, segment_reduce", Any, scatter_nd)
         .limits("indices of a run repeat only with a reduction")
         .fold(scatter_nd)];
 
@@ -56,10 +56,8 @@ fn scatter_nd(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         }
         (_, _, Rows::Computed(named)) => {
             let table = reshaped(ctx.lowering, &data, &[rows, elements])?;
-            let updates = reshaped(ctx.lowering, &updates, &[1, tuples, elements])?;
-            let named = reshaped(ctx.lowering, &Value::Computed(named), &[1, tuples, 1])?;
-            let hit = place_mask(ctx, &named, 0, rows)?;
-            Value::Computed(written(ctx, &table, &updates, &hit, 0, reduction)?)
+            let updates = reshaped(ctx.lowering, &updates, &[tuples, elements])?;
+            Value::Computed(written_by(ctx, &table, &updates, &Value::Computed(named), 0, reduction)?)
         }
     };
     let result = reshaped(ctx.lowering, &result, data.dims())?;
