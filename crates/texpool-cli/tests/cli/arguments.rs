@@ -105,7 +105,7 @@ fn a_dim_that_cannot_be_is_the_flags_fault_and_not_the_files() {
     refused(dir.path(), &plan(&[]), 1, &["open.onnx", "2 of the inputs' extents are open", "--dim NAME=VALUE"]);
     let open = "the model leaves open: batch (axis 0 of input `x`), x:2 (axis 2 of input `x`)";
     for (dims, words) in [
-        (&["batch=2", "x:2=5", "length=3"][..], &["--dim", "no input", "length", open][..]),
+        (&["batch=2", "x:2=5", "length=3"][..], &["--dim", "no extent", "length", open][..]),
         (&["batch=2", "x:2=5", "x:1=4"], &["--dim", "`x:1` cannot be 4", "the file states 3", open]),
         (&["batch=2", "batch=3", "x:2=5"], &["--dim says twice what `batch` is"]),
         (&["batch=0"], &["`0` is no extent", "tensors have elements", "batch=1"]),
