@@ -1,7 +1,7 @@
 //! Other kinds of files given as models are recognised by their bytes.
 
-use std::sync::Arc;
-use texpool_model::import::{FileKind, ImportError, from_bytes};
+use std::{fs, sync::Arc};
+use texpool_model::import::{FileKind, ImportError, from_bytes, open};
 
 fn kind(bytes: &[u8]) -> FileKind {
     match from_bytes(Arc::new(bytes.to_vec())) {
@@ -42,6 +42,7 @@ fn files_of_other_programs_are_called_what_they_are() {
         (zip(&["metadata.json", "config.json", "model.weights.h5"]), FileKind::Keras),
         (zip(&["x.npy", "y.npy"]), FileKind::NumpyArray),
         (zip(&["hand_detector.tflite"]), FileKind::ModelArchive),
+        ([&[0; 2][..], &zip(&["hand_detector.tflite"])].concat(), FileKind::ModelArchive),
         (zip(&["Manifest.json", "Data/com.apple.CoreML/model.mlmodel"]), FileKind::CoreMl),
         (zip(&["readme.txt"]), FileKind::Zip),
         (padded(b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."), FileKind::TorchCheckpoint),
@@ -66,4 +67,23 @@ fn files_of_other_programs_are_called_what_they_are() {
         // A file cut at any point must not cause a panic.
         (0..bytes.len()).step_by(7).for_each(|end| drop(from_bytes(Arc::new(bytes[..end].to_vec()))));
     }
+}
+
+/// MediaPipe's archives begin with zeros, and only their names say what they are.
+#[test]
+fn archives_of_mediapipe_are_called_tasks() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |name: &str, bytes: &[u8]| {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        match open(&path) {
+            Err(ImportError::NotAModel { kind }) => kind,
+            other => panic!("{other:?}"),
+        }
+    };
+    let archive = [&[0; 2][..], &zip(&["hand_detector.tflite"])].concat();
+    assert_eq!(of("hand.task", &archive), FileKind::MediaPipeTask);
+    assert_eq!(of("hand.TASK", &zip(&["TF_LITE_PREFILL_DECODE"])), FileKind::MediaPipeTask);
+    assert_eq!(of("hand.zip", &archive), FileKind::ModelArchive);
+    assert_eq!(of("hand.task", &[0; 64]), FileKind::Unknown);
 }

@@ -35,6 +35,10 @@ pub(super) fn hint(kind: FileKind, path: &Path) -> String {
             shell_word(path),
             shell_word(&onnx)
         ),
+        FileKind::MediaPipeTask => {
+            let unpacked = path.with_extension("");
+            format!("unpack it: python -m zipfile -e {} {}", shell_word(path), shell_word(&unpacked))
+        }
         FileKind::Safetensors => hugging_face(folder),
         FileKind::Gguf => original("the weights that it was made of: optimum-cli export onnx --model NAME FOLDER"),
         FileKind::Ort | FileKind::TensorRt => original("the .onnx file that it was made of"),

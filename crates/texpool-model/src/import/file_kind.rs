@@ -50,6 +50,8 @@ pub enum FileKind {
     Weights,
     /// An archive that contains models.
     ModelArchive,
+    /// An archive that MediaPipe calls a task.
+    MediaPipeTask,
     /// Any other zip archive.
     Zip,
     /// A gzip archive.
@@ -91,6 +93,9 @@ impl fmt::Display for FileKind {
             Self::ExecuTorch => "it is an ExecuTorch program",
             Self::Weights => "it begins as no format that is known; such files have weights for ncnn or OpenVINO",
             Self::ModelArchive => "it is a zip archive with models in it; unpack it, and name one of these",
+            Self::MediaPipeTask => {
+                "it is a MediaPipe task, a zip archive of `.tflite` files; unpack it, and name one of these"
+            }
             Self::Zip => "it is a zip archive; unpack it first",
             Self::Gzip => "it is a gzip archive; unpack it first",
             Self::GitLfsPointer => "it is a Git LFS pointer; fetch the file that it stands for with `git lfs pull`",
@@ -104,12 +109,14 @@ impl fmt::Display for FileKind {
     }
 }
 
+/// Most zeros in front of an archive. MediaPipe aligns the models in its archives by such zeros.
+const MOST_ZEROS: usize = 64;
 /// Number of bytes at either end of an archive that are searched for file names.
 const NAMES: usize = 1 << 20;
 
 impl FileKind {
-    /// Recognises a file by its first bytes. Returns `None` for unknown signatures.
-    pub(super) fn of_signature(bytes: &[u8]) -> Option<Self> {
+    /// Recognises a file by its first bytes, and an archive also by its name. Returns `None` for unknown signatures.
+    pub(super) fn of_signature(bytes: &[u8], path: Option<&Path>) -> Option<Self> {
         const STARTS: [(&[u8], FileKind); 22] = [
             (b"\x89PNG", FileKind::Picture),
             (b"\xff\xd8\xff", FileKind::Picture),
@@ -146,8 +153,12 @@ impl FileKind {
             b"ftyp" => return Some(Self::Picture),
             _ => {}
         }
+        let zeros = bytes.iter().take(MOST_ZEROS).take_while(|&&byte| byte == 0).count();
         match bytes {
-            [b'P', b'K', 3, 4, ..] => Some(Self::of_archive(bytes)),
+            _ if bytes[zeros..].starts_with(b"PK\x03\x04") => Some(match Self::of_archive(bytes) {
+                Self::ModelArchive | Self::Zip if extension(path).as_deref() == Some("task") => Self::MediaPipeTask,
+                kind => kind,
+            }),
             [b'<', ..] if contains(&bytes[..bytes.len().min(512)], b"<net ") => Some(Self::OpenVino),
             [b'<', ..] => Some(Self::WebPage),
             _ if is_safetensors(bytes) => Some(Self::Safetensors),
@@ -176,8 +187,7 @@ impl FileKind {
     /// Recognises a file that has no signature and does not look like an ONNX model: by its protobuf messages, or
     /// else by its name.
     pub(super) fn of_content(bytes: &[u8], path: Option<&Path>) -> Option<Self> {
-        let extension = path.and_then(|path| path.extension()).map(|ending| ending.to_string_lossy().to_lowercase());
-        match extension.as_deref() {
+        match extension(path).as_deref() {
             _ if is_saved_model(bytes) => Some(Self::SavedModel),
             _ if is_graph_def(bytes) => Some(Self::GraphDef),
             _ if is_core_ml(bytes) => Some(Self::CoreMl),
@@ -186,6 +196,11 @@ impl FileKind {
             _ => None,
         }
     }
+}
+
+/// Returns the extension of a file's name in small letters.
+fn extension(path: Option<&Path>) -> Option<String> {
+    path.and_then(Path::extension).map(|ending| ending.to_string_lossy().to_lowercase())
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {

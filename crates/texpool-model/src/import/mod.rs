@@ -305,7 +305,7 @@ fn format(bytes: &[u8], path: Option<&Path>) -> Result<Format, ImportError> {
         return Ok(Format::TfLite);
     }
     let looks_right = || onnx::looks_right(bytes);
-    match FileKind::of_signature(bytes) {
+    match FileKind::of_signature(bytes, path) {
         Some(kind) => Err(ImportError::NotAModel { kind }),
         None if looks_right() => Ok(Format::Onnx),
         None => match FileKind::of_content(bytes, path) {
