@@ -31,6 +31,33 @@ fn all_unsupported_operators_come_in_one_error() {
     assert_eq!(text.lines().count(), 5);
 }
 
+/// Operators that are refused for the same reason do not repeat it.
+#[test]
+fn a_reason_of_several_operators_is_stated_once() {
+    let mut m = Model::new();
+    let x = m.floats("x", &[1, 4]);
+    let (a, b, c, d) = (m.floats("a", &[1, 4]), m.floats("b", &[1, 4]), m.floats("c", &[1, 4]), m.floats("d", &[2, 4]));
+    m.op(24, &[x], a, None);
+    m.op(0, &[a, a], d, flags(11, &[0]));
+    m.custom("MaxUnpooling2D", &[a], b, Vec::new());
+    m.op(24, &[b], c, None);
+    let text = import(m.bytes(&[x], &[c, d])).unwrap_err().to_string();
+    let [same, first, second, third, other] = text.lines().skip(1).collect::<Vec<_>>()[..] else { panic!("{text}") };
+    assert!(
+        same.starts_with("  the operator is not supported; express it") && same.ends_with("in front of it:"),
+        "{text}"
+    );
+    let nodes = ["    node 0 RNN `a`", "    node 2 CUSTOM MaxUnpooling2D `b`", "    node 3 RNN `c`"];
+    assert_eq!([first, second, third], nodes);
+    assert!(other.starts_with("  node 1 ADD `d`: its result is stated as"), "{text}");
+
+    let mut m = Model::new();
+    let (x, y) = (m.floats("x", &[1, 4]), m.floats("y", &[1, 4]));
+    m.op(24, &[x], y, None);
+    let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+    assert!(text.starts_with("1 operator of the model cannot be imported:\n  node 0 RNN `y`: "), "{text}");
+}
+
 #[test]
 fn inputs_of_other_types_are_refused_by_name() {
     for (dtype, reason) in [

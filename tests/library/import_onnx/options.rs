@@ -32,7 +32,12 @@ fn all_open_extents_are_listed() {
     assert_eq!(names, [("x", 0, "batch"), ("x", 2, "x:2"), ("z", 0, "batch"), ("z", 2, "length")]);
     let text = error.to_string();
     assert!(text.starts_with("4 of the inputs' extents are open"), "{text}");
-    assert!(["batch", "x:2", "length"].iter().all(|name| text.contains(name)), "{text}");
+    for line in ["batch (axis 0 of inputs `x`, `z`)", "x:2 (axis 2 of input `x`)", "length (axis 2 of input `z`)"] {
+        assert!(text.contains(&format!("\n  {line}")), "{text}");
+    }
+    assert_eq!(text.lines().count(), 4, "{text}");
+    let one = import_with(open().bytes(), &dims(&[("batch", 2), ("length", 5)])).unwrap_err().to_string();
+    assert_eq!(one, "1 extent of the inputs is open:\n  x:2 (axis 2 of input `x`)");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Errors of importing a model file.
 
-use std::{fmt, io, path::PathBuf};
+use std::{collections::BTreeMap, fmt, io, path::PathBuf};
 
 use super::{file_kind::FileKind, label::label, meter::Excess};
 use texpool_ops::graph::{CheckError, MAX_ELEMENTS};
@@ -115,7 +115,7 @@ pub enum ImportError {
         newest: i64,
     },
     /// Lists all extents that the file leaves open and that were not [bound](super::ImportOptions::dims).
-    #[error("{} of the inputs' extents are {}:{}", .0.len(), open_or_zero(.0), Listed(.0))]
+    #[error("{}:{}", OpenCount(.0), OpenDims(.0))]
     UnresolvedDim(Vec<UnresolvedDim>),
     /// Extents were bound by names that are not those of open extents.
     #[error("no extent of the model is called {}", printable(&names.join(", ")))]
@@ -205,7 +205,7 @@ pub enum ImportError {
         name: String,
     },
     /// Lists all operators that cannot be imported.
-    #[error("{} of the model's operators cannot be imported:{}", .0.len(), Listed(.0))]
+    #[error("{}:{}", RefusedCount(.0.len()), RefusedOps(.0))]
     Unsupported(Vec<UnsupportedOp>),
     /// The graph as a whole is invalid, for example with operators out of order or tensors written twice.
     #[error("the model's graph is not valid: {0}")]
@@ -242,14 +242,102 @@ pub struct UnresolvedDim {
 impl fmt::Display for UnresolvedDim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { input, axis, name, zero } = self;
-        let stated = if *zero { "; the file states 0, tensors without elements are not supported" } else { "" };
+        let stated = if *zero { STATED_ZERO } else { "" };
         write!(f, "{} (axis {axis} of input `{}`{stated})", printable(name), printable(input))
     }
 }
 
-/// Describes the extents for the error text.
-fn open_or_zero(dims: &[UnresolvedDim]) -> &'static str {
-    if dims.iter().any(|dim| dim.zero) { "open or 0" } else { "open" }
+/// Addition to an extent that the file states as 0.
+const STATED_ZERO: &str = "; the file states 0, tensors without elements are not supported";
+/// Maximum number of inputs that the error text lists for an axis of an extent that several inputs have.
+const MAX_INPUTS: usize = 6;
+/// Least number of operators whose common reason is stated once.
+const MIN_GROUPED: usize = 3;
+
+/// Number of the extents for the error text.
+struct OpenCount<'a>(&'a [UnresolvedDim]);
+
+impl fmt::Display for OpenCount<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let open = if self.0.iter().any(|dim| dim.zero) { "open or 0" } else { "open" };
+        match self.0.len() {
+            1 => write!(f, "1 extent of the inputs is {open}"),
+            several => write!(f, "{several} of the inputs' extents are {open}"),
+        }
+    }
+}
+
+/// Lists open extents, each name once with the axes where it occurs.
+struct OpenDims<'a>(&'a [UnresolvedDim]);
+
+impl fmt::Display for OpenDims<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for dims in groups(self.0, |dim| (&dim.name, dim.zero)) {
+            if let [one] = dims[..] {
+                write!(f, "\n  {one}")?;
+                continue;
+            }
+            let axes = groups(&dims, |dim| dim.axis);
+            let axes = axes.iter().map(|dims| {
+                let named = dims.iter().take(MAX_INPUTS).map(|dim| format!("`{}`", printable(&dim.input)));
+                let named = named.collect::<Vec<_>>().join(", ");
+                let plural = if dims.len() == 1 { "" } else { "s" };
+                let more = match dims.len().saturating_sub(MAX_INPUTS) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!("axis {} of input{plural} {named}{more}", dims[0].axis)
+            });
+            let (name, stated) = (printable(&dims[0].name), if dims[0].zero { STATED_ZERO } else { "" });
+            write!(f, "\n  {name} ({}{stated})", axes.collect::<Vec<_>>().join("; "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Number of the operators for the error text.
+struct RefusedCount(usize);
+
+impl fmt::Display for RefusedCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => write!(f, "1 operator of the model cannot be imported"),
+            several => write!(f, "{several} of the model's operators cannot be imported"),
+        }
+    }
+}
+
+/// Lists refused operators. A reason that several of them have is stated once, in front of these.
+struct RefusedOps<'a>(&'a [UnsupportedOp]);
+
+impl fmt::Display for RefusedOps<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for refused in groups(self.0, |op| (&op.reason, &op.hint)) {
+            if refused.len() < MIN_GROUPED {
+                refused.iter().try_for_each(|one| write!(f, "\n  {one}"))?;
+                continue;
+            }
+            write!(f, "\n  {}; {}:", printable(&refused[0].reason), refused[0].hint)?;
+            for UnsupportedOp { node, name, operator, .. } in refused {
+                write!(f, "\n    node {node} {} `{}`", printable(operator), printable(name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Groups elements with the same key. The groups are in the order of their first elements.
+fn groups<'a, T, K: Ord>(elements: &'a [T], key: impl Fn(&'a T) -> K) -> Vec<Vec<&'a T>> {
+    let mut index_of: BTreeMap<K, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&'a T>> = Vec::new();
+    for element in elements {
+        let index = *index_of.entry(key(element)).or_insert(groups.len());
+        match groups.get_mut(index) {
+            Some(group) => group.push(element),
+            None => groups.push(vec![element]),
+        }
+    }
+    groups
 }
 
 struct Signature<'a>(&'a [String]);
@@ -300,14 +388,6 @@ impl fmt::Display for TooMuch {
             None if self.tensor.is_empty() => write!(f, "the model: {reason}; {hint}"),
             None => write!(f, "`{tensor}`: {reason}; {hint}"),
         }
-    }
-}
-
-struct Listed<'a, T>(&'a [T]);
-
-impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|one| write!(f, "\n  {one}"))
     }
 }
 
