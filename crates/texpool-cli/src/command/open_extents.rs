@@ -18,8 +18,12 @@ pub(super) fn with_batch_of_one(error: &ImportError, options: &ImportOptions) ->
     let mut options = options.clone();
     options.dims.extend(names.iter().map(|name| ((*name).to_owned(), 1)));
     let listed = names.iter().map(|name| format!("`{}`", printable(name))).collect::<Vec<_>>().join(", ");
-    let first = names.first().map(|name| shell_word(Path::new(&format!("{name}=N")))).unwrap_or_default();
-    let note = format!("note: the model's batch {listed} is open and taken as 1; --dim {first} sets another");
+    let flags = names.iter().map(|name| format!("--dim {}", shell_word(Path::new(&format!("{name}=N")))));
+    let flags = flags.collect::<Vec<_>>().join(" ");
+    let note = match names.len() {
+        1 => format!("note: the model's batch {listed} is open and taken as 1; {flags} sets another"),
+        _ => format!("note: the model's batches {listed} are open and taken as 1; {flags} sets others"),
+    };
     Some((options, note))
 }
 

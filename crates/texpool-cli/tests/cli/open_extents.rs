@@ -29,6 +29,21 @@ fn an_open_batch_is_one_and_said_once() {
     assert_ne!(output.stdout, bound.stdout, "a batch of two takes more memory");
 }
 
+/// Batches of several names have to agree, so the note has the flags of all.
+#[test]
+fn open_batches_of_several_names_are_said_with_all_flags() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut model = Model::new();
+    model.raw_input("x", FLOAT, &[bytes(2, b"m"), number(1, 4)]);
+    model.raw_input("y", FLOAT, &[bytes(2, b"n"), number(1, 4)]);
+    model.raw_node("Add", &["x", "y"], &["z"], &[]);
+    model.output("z");
+    fs::write(dir.path().join("two.onnx"), model.bytes()).unwrap();
+    let output = texpool(dir.path(), &["plan", "two.onnx"]).output().unwrap();
+    let note = "note: the model's batches `m`, `n` are open and taken as 1; --dim m=N --dim n=N sets others\n";
+    assert_eq!(stderr_of(&output), note);
+}
+
 /// The line has the whole call and every extent, a batch as 1, and works as soon as the rest is filled in.
 #[test]
 fn other_extents_are_refused_with_a_line_to_paste() {
