@@ -39,14 +39,7 @@ fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str>
         ImportError::UnstatedShape { .. } => "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on".into(),
         ImportError::Unsupported(refused) => format!("{}{}", of_inputs(refused), of_extents(refused)).into(),
         ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
-        ImportError::TooMuch(_)
-        | ImportError::Malformed { .. }
-        | ImportError::GraphIo { .. }
-        | ImportError::Graph(_)
-            if bound =>
-        {
-            "\n  the extents are those of --dim; others may do".into()
-        }
+        error if bound && error.may_follow_from_extents() => "\n  the extents are those of --dim; others may do".into(),
         _ => "".into(),
     }
 }

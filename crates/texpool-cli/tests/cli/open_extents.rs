@@ -44,6 +44,21 @@ fn open_batches_of_several_names_are_said_with_all_flags() {
     assert_eq!(stderr_of(&output), note);
 }
 
+/// Other extents than those of `--dim` cannot help against a type, so no hint says so.
+#[test]
+fn refused_types_are_not_blamed_on_extents() {
+    const STRING: i64 = 8;
+    let dir = tempfile::tempdir().unwrap();
+    let mut model = Model::new();
+    model.raw_input("x", STRING, &[bytes(2, b"n"), number(1, 4)]);
+    model.raw_node("Identity", &["x"], &["y"], &[]);
+    model.output("y");
+    fs::write(dir.path().join("text.onnx"), model.bytes()).unwrap();
+    let output = texpool(dir.path(), &["plan", "text.onnx", "--dim", "n=2"]).output().unwrap();
+    let text = stderr_of(&output);
+    assert!(text.contains("of type string") && !text.contains("--dim; others"), "{text}");
+}
+
 /// The line has the whole call and every extent, a batch as 1, and works as soon as the rest is filled in.
 #[test]
 fn other_extents_are_refused_with_a_line_to_paste() {

@@ -212,6 +212,18 @@ pub enum ImportError {
     Graph(#[from] CheckError),
 }
 
+impl ImportError {
+    /// Returns whether other extents of the inputs may avoid the error. False for an input of strings, for example.
+    pub fn may_follow_from_extents(&self) -> bool {
+        match self {
+            Self::TooMuch(_) | Self::Graph(_) => true,
+            Self::GraphIo { hint, .. } => [MALFORMED, LIMIT, EMPTY, BOUND_FIT, BOUND_SIZE].contains(&hint.as_str()),
+            Self::Unsupported(refused) => refused.iter().any(|op| [BOUND_FIT, BOUND_SIZE].contains(&op.hint.as_str())),
+            _ => false,
+        }
+    }
+}
+
 /// An extent of an input that the file leaves open.
 ///
 /// ```
@@ -652,11 +664,15 @@ impl Problem {
 /// Hint for a file whose stated extents may not be the ones to read it with.
 const OPEN: &str = "the file leaves extents of its inputs open: bind them by INPUT:AXIS";
 
+/// Hints for a file whose open extents were bound: to extents that may not fit each other, or to too many or too few.
+const BOUND_FIT: &str = "the file leaves extents open, and others may fit than those that were bound";
+const BOUND_SIZE: &str = "this may follow from the extents that were bound: bind others";
+
 /// Adapts a hint for a file with open extents.
 fn hint_for_bound(hint: &'static str) -> &'static str {
     match hint {
-        MALFORMED => "the file leaves extents open, and others may fit than those that were bound",
-        LIMIT | EMPTY => "this may follow from the extents that were bound: bind others",
+        MALFORMED => BOUND_FIT,
+        LIMIT | EMPTY => BOUND_SIZE,
         hint => hint,
     }
 }
