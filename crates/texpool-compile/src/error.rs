@@ -100,6 +100,26 @@ pub enum CompileError {
         /// Bits per float.
         bits: u8,
     },
+    /// A tensor of intermediate values is larger than any texture that the device allows.
+    #[error(
+        "node {node} ({op}): its result `{}` needs {texels} texels, and with extents up to {max_extent} a texture holds \
+         at most {limit}; smaller extents of the inputs may do",
+        printable(tensor)
+    )]
+    TensorTooLarge {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of its result.
+        tensor: String,
+        /// Texels that the result needs.
+        texels: u64,
+        /// Largest extent of a texture.
+        max_extent: u32,
+        /// Texels of the largest texture.
+        limit: u64,
+    },
     /// Weights to be quantised contain a value that is not finite, so they have no scale.
     #[error("the weights `{}` are not all finite numbers, and no scale brings others into 8 bits", printable(tensor))]
     NotFinite {

@@ -10,7 +10,7 @@ use crate::{
     parallel::parallel_map,
     precision,
     schedule::{
-        Schedule, Streaming, schedule, stream,
+        Schedule, Storage, StorageKind, Streaming, schedule, stream,
         tiling::{RowDependencies, Stripe, select_in_place},
     },
     streaming::streaming,
@@ -18,7 +18,9 @@ use crate::{
 };
 use texpool_model::rewrite::{self, Report, Rewritten, Rules};
 use texpool_ops::graph::{self, Blocks, Graph, IdVec, NodeId, NodeSet, share_constants};
-use texpool_plan::{LeastPeak, Plan, SearchControl, Solution, TexelFormat, least_peak};
+use texpool_plan::{
+    Layout, LeastPeak, Plan, PlanError, SearchControl, Solution, TexelFormat, UnsupportedError, UsageRecord, least_peak,
+};
 
 /// A rewritten and scheduled model without a plan.
 pub(super) struct LoweredModel {
@@ -234,7 +236,7 @@ impl LoweredModel {
     ) -> Result<Vec<UntiledPlan>, CompileError> {
         let plans = parallel_map(&self.schedules, |steps| {
             let streamed = stream(&self.graph, steps.schedule.clone(), &self.streaming);
-            let (best, plan) = planned(&streamed, options, control)?;
+            let (best, plan) = planned(&self.graph, &streamed, options, control)?;
             Ok(UntiledPlan { steps: steps.clone(), streamed, best, plan })
         });
         plans.into_iter().collect()
@@ -343,8 +345,35 @@ pub(super) fn too_many_rows(schedule: &Schedule) -> Option<u64> {
     Some(rows).filter(|&rows| rows > MAX_ROWS)
 }
 
+/// Names the tensor that needs a larger texture than the device allows, if a single one is the cause.
+fn too_large(graph: &Graph, schedule: &Schedule, layout: &Layout, error: PlanError) -> CompileError {
+    let PlanError::Unsupported(UnsupportedError::RegionTooLarge { region, max_extent, limit, .. }) = error else {
+        return error.into();
+    };
+    let within = |record: &usize| layout.places.get(*record).is_some_and(|place| place.region == region);
+    let records = schedule.records.iter().enumerate().filter(|(record, _)| within(record));
+    let largest = records.max_by_key(|(_, record)| record.size).filter(|(_, record)| record.size > limit);
+    let computed = largest.and_then(|(record, UsageRecord { size, .. })| {
+        let of_record = |storage: &&Storage| storage.kind == StorageKind::Intermediate(record);
+        let tensor = schedule.storages.iter().find(of_record)?.tensor()?;
+        Some((graph.nodes.iter().find(|node| node.output == tensor)?, tensor, *size))
+    });
+    match computed {
+        Some((node, tensor, texels)) => CompileError::TensorTooLarge {
+            node: node.op_index,
+            op: node.op.name(),
+            tensor: graph.tensors[tensor].name.clone(),
+            texels,
+            max_extent,
+            limit,
+        },
+        None => error.into(),
+    }
+}
+
 /// Returns the best plan of a schedule, after checking it.
 fn planned(
+    graph: &Graph,
     schedule: &Schedule,
     options: &CompileOptions,
     control: &SearchControl<'_>,
@@ -352,7 +381,8 @@ fn planned(
     let uses = schedule.uses();
     let best = texpool_plan::solve(&schedule.records, &uses, options.planner, options.budget, control)?;
     let tensors = schedule.tensors();
-    let mut plan = texpool_plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
+    let plan = texpool_plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits);
+    let mut plan = plan.map_err(|error| too_large(graph, schedule, &best.layout, error))?;
     // The checker shares no code with the planner, so an error of the planner shows here.
     plan.strategy = best.strategy.clone();
     texpool_plan::check(&schedule.records, &tensors, &uses, &plan, options.limits)?;

@@ -3,7 +3,7 @@
 use crate::support::{graphs::n, t};
 use texpool_compile::{CompileError, CompileOptions, Objective, compile, pareto_front};
 use texpool_ops::graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary};
-use texpool_plan::SearchControl;
+use texpool_plan::{SearchControl, TextureLimits};
 
 fn chain() -> Graph {
     let mut b = GraphBuilder::new("chain");
@@ -52,4 +52,26 @@ fn widen(graph: &mut Graph, tensor: usize) {
     let tensor = &mut graph.tensors[t(tensor)];
     tensor.shape.w *= 2;
     tensor.dims[2] *= 2;
+}
+
+/// The error names the operator, since only the model's owner can make its result smaller.
+#[test]
+fn a_tensor_larger_than_any_texture_is_named() {
+    let mut b = GraphBuilder::new("large");
+    let x = b.input("x", &[1, 8, 8, 4]).unwrap();
+    let sine = b.unary("sine", Unary::Sin, x).unwrap();
+    let y = b.unary("y", Unary::Tan, sine).unwrap();
+    let options = CompileOptions { limits: TextureLimits { max_extent: 4 }, ..CompileOptions::default() };
+    let error = compile(&b.finish(&[y]).unwrap(), &options, &SearchControl::new()).map(|_| ()).unwrap_err();
+    let text = error.to_string();
+    let expected = CompileError::TensorTooLarge {
+        node: 0,
+        op: "SIN",
+        tensor: "sine".to_owned(),
+        texels: 64,
+        max_extent: 4,
+        limit: 16,
+    };
+    assert_eq!(text, expected.to_string());
+    assert!(text.contains("`sine` needs 64 texels, and with extents up to 4 a texture holds at most 16"), "{text}");
 }
