@@ -96,7 +96,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let cold_ms = ms(cold.elapsed());
     let clamped = ClampedReport::from(&session.warnings()?);
     let memory = session.memory();
-    let timing = progress::during("measuring", || timing::timing(&mut session, &slices, &values, time))?;
+    let predicted_ms = session.compiled().predicted_us(&options.compile.device_profile) / 1e3;
+    let timing = progress::during("measuring", || timing::timing(&mut session, &slices, &values, time, predicted_ms))?;
     if !graph.variables.is_empty() && sets.len() > 1 {
         // The measured runs changed the variables, so the first run is repeated to give the others their values.
         session.reset_carried();
@@ -144,13 +145,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             [one] => (Some(one), &[][..]),
             several => (None, several),
         };
-        let Timing { ms: time_ms, runs: timed_runs, .. } = timing;
+        let Timing { ms: time_ms, runs: timed_runs, is_first: time_is_first_run } = timing;
         return out::json(&Document {
             report: &report,
             plan_source,
             device: &device,
             time_ms,
             timed_runs,
+            time_is_first_run,
             cold_ms,
             smaller_plan: smaller.as_ref(),
             run,

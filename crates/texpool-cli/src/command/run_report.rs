@@ -19,6 +19,8 @@ pub(super) struct Document<'a> {
     pub(super) time_ms: f64,
     /// Number of runs of which it is the median.
     pub(super) timed_runs: usize,
+    /// True if it is the time of the first run, in which the driver may have compiled shaders.
+    pub(super) time_is_first_run: bool,
     /// Time from reading the model to the first answer.
     pub(super) cold_ms: f64,
     /// Comparison of a smaller plan with the plain one, if one is known.

@@ -10,9 +10,12 @@ use texpool_gpu::Executor;
 
 /// Further runs start as long as they end within this time.
 const EXTRA: Duration = Duration::from_millis(500);
-/// A first run that takes longer is not repeated. Software drivers compile shaders in it, for seconds, so a shorter one
-/// says little about the next.
+/// A first run that takes longer is repeated only if the time predicted for a run is much shorter. Software drivers compile
+/// shaders in it, for seconds, so a shorter one says little about the next.
 const LONG: Duration = Duration::from_secs(5);
+/// Share of a long first run that a run is predicted to take at most if the first one is repeated. The rest was probably
+/// spent on compiling. The value is a choice: predictions are of a typical device.
+const REPEATED: f64 = 0.5;
 /// Most further runs.
 const MOST: usize = 20;
 
@@ -34,14 +37,16 @@ pub(super) fn first_run(session: &mut Executor, inputs: &[&[f32]]) -> Result<(Ve
 }
 
 /// Measures a session that ran once: the median of further runs within half a second, or of a single one if it takes
-/// longer. The first run is a warm-up, unless it is so long that it is not repeated.
+/// longer. The first run is a warm-up, unless it is so long that it is not repeated. A run is predicted to take
+/// `predicted_ms`.
 pub(super) fn timing(
     session: &mut Executor,
     inputs: &[&[f32]],
     outputs: &[Vec<f32>],
     first: Duration,
+    predicted_ms: f64,
 ) -> Result<Timing, CliError> {
-    if first > LONG {
+    if first > LONG && predicted_ms > REPEATED * ms(first) {
         return Ok(Timing { ms: ms(first), runs: 1, is_first: true });
     }
     // Written over in each run.

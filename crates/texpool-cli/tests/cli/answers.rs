@@ -74,6 +74,7 @@ fn the_document_has_the_answer_the_device_and_the_time() {
     }
     let time = number_of(&document["time_ms"]);
     assert!(time > 0.0 && number_of(&document["cold_ms"]) > time && number_of(&document["timed_runs"]) >= 1.0);
+    assert_eq!(document["time_is_first_run"], false);
 }
 
 /// Seven detectors of three publishers find one face at the same place.
