@@ -353,7 +353,8 @@ fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, sev
         let (names, hint) = (names.join(", "), hint::stopped(Some(reason)));
         let _ = write!(text, "  search stopped: {reason} ({names}); smaller or faster plans may exist\n{hint}");
     }
-    let flags = table.rows.iter().find(|row| !row.flags.is_empty()).map_or("", |row| &row.flags);
+    let flags = table.rows.iter().find(|row| row.figures.is_some() && !row.flags.is_empty());
+    let flags = flags.map_or("", |row| &row.flags);
     let run =
         if several && !flags.is_empty() { format!("; `texpool run {model} {flags}` runs one") } else { String::new() };
     let _ = writeln!(

@@ -5,7 +5,7 @@ use super::{
     error::CliError,
     fitting::{self, Plain, PlanRequest},
 };
-use crate::report::{PlanRow, PlanRows};
+use crate::report::{Fit, PlanRow, PlanRows};
 use std::time::Instant;
 use texpool_compile::{CompileOptions, CompiledModel, Objective};
 use texpool_ops::graph::Graph;
@@ -56,9 +56,37 @@ pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<Co
         let (row, compiled) = fitting::search(of.graph, request, &options, &plain, (&search, time))?;
         planned.push((row, compiled.filter(|_| of.keep)));
     }
+    if let Some(bytes) = smaller_on_the_way(&planned) {
+        // Rounded up, for a flag that is easy to read.
+        let (kib, name) = (bytes.div_ceil(1024), "smallest".to_owned());
+        let objective = Objective::Device(kib << 10);
+        let request = PlanRequest { name: name.clone(), flags: format!("--budget {kib}KiB"), objective };
+        let time = search.deadline.map(|deadline| deadline / count as u32);
+        let search = Search { row: Some(name), ..shared };
+        let (row, compiled) = fitting::search(of.graph, &request, &(of.options)(objective), &plain, (&search, time))?;
+        if row.figures.is_some() {
+            replace_smallest(&mut planned, (row, compiled.filter(|_| of.keep)));
+        }
+    }
     settle_smallest(&mut planned);
     let (rows, compiled): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
     Ok((plain.table(of.predicted_for, rows), compiled.into_iter().flatten().collect()))
+}
+
+/// Returns the size of the smallest plan that a search for another row came upon, if it is smaller than every row.
+fn smaller_on_the_way(rows: &[PlannedRow]) -> Option<u64> {
+    let found = rows.iter().filter(|(row, _)| matches!(row.fit, Fit::NotFound | Fit::Undecided));
+    let least = found.filter_map(|(row, _)| row.least_bytes).min()?;
+    let figures = rows.iter().filter_map(|(row, _)| row.figures);
+    figures.map(|figures| figures.device_bytes).all(|bytes| least < bytes).then_some(least)
+}
+
+/// Replaces the last row, the smallest, by another. The search for the last row may have been stopped.
+fn replace_smallest(rows: &mut [PlannedRow], (row, compiled): PlannedRow) {
+    if let Some(last) = rows.last_mut() {
+        let stopped = last.0.stopped.or(row.stopped);
+        *last = (PlanRow { name: "smallest".to_owned(), stopped, ..row }, compiled);
+    }
 }
 
 /// Replaces the last row by another that is smaller, since a search that was stopped may not have found the smallest
@@ -70,9 +98,7 @@ fn settle_smallest(rows: &mut Vec<PlannedRow>) {
     if least == 0 {
         rows.truncate(last);
     } else if bytes(&rows[least]) < bytes(&rows[last]) {
-        let stopped = rows[last].0.stopped;
-        let (row, compiled) = &rows[least];
-        let row = PlanRow { name: "smallest".to_owned(), stopped: stopped.or(row.stopped), ..row.clone() };
-        rows[last] = (row, compiled.clone());
+        let row = rows[least].clone();
+        replace_smallest(rows, row);
     }
 }
