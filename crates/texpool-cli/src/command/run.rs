@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    io::{DistinctFiles, IoError, check_folder, output_file_name, printable, write_outputs, write_png},
+    io::{DistinctFiles, IoError, OutputArray, check_folder, output_file_name, printable, write_outputs, write_png},
     report::{ClampedReport, MemoryReport, ValueSummary},
 };
 use std::{
@@ -47,7 +47,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "plan", help_heading = "Device")]
     measure: bool,
     /// Write each output to `INDEX_NAME.npy` in this folder, which is made if need be; with several pictures, each to a
-    /// folder of its own below.
+    /// folder of its own below. Integers and truth values keep their type, all other values are 32-bit floats.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Also print the inputs and outputs in numbers, the strategies for the plan, and where each tensor lies.
@@ -195,7 +195,7 @@ impl Call<'_> {
                 self.files.check()?;
                 let stem = inputs.described.first().and_then(Input::stem).unwrap_or_default();
                 let folder = if self.several { folder.join(subfolder(index, &stem)) } else { folder.clone() };
-                write_outputs(&folder, tensors().zip(&dims).map(|((t, v), dims)| (&*t.name, &**dims, &**v)))?
+                write_outputs(&folder, tensors().zip(&dims).map(|((t, v), dims)| OutputArray::of_tensor(t, dims, v)))?
             }
             None => vec![],
         };

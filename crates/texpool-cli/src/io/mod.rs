@@ -24,7 +24,7 @@ pub use distinct_files::DistinctFiles;
 pub use error::{IoError, with_bound};
 pub use input::{InputFile, read_npy, read_picture};
 pub use npy::write_npy;
-pub use output::{output_file_name, write_outputs};
+pub use output::{OutputArray, output_file_name, write_outputs};
 pub use picture::write_png;
 pub use preprocessing::{ChannelOrder, Fit, Frame, ImageTensor, PixelValues, Preprocessing, Range, preprocess};
 pub use printable::{printable, printable_lines};

@@ -1,16 +1,17 @@
-//! NumPy's `.npy` arrays, read as and written from dense 32-bit floats.
+//! NumPy's `.npy` arrays, read as dense 32-bit floats and written from these.
 
 use super::{
     IoError, dtype,
     element::{Conversion, Target},
     write_atomic,
 };
-use npyz::{Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
+use npyz::{AutoSerialize, Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use std::{
     fmt::Debug,
     io::{self, Write},
     path::Path,
 };
+use texpool_ops::graph::ElementType;
 
 /// Magic bytes of every array.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -182,14 +183,37 @@ fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
 /// # Errors
 /// [`IoError::Write`], [`IoError::DiskFull`].
 pub fn write_npy(path: &Path, dims: &[usize], values: &[f32]) -> Result<(), IoError> {
-    write_atomic(path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(path, e))
+    write_atomic(path, |out| npy_into(out, dims, values.iter().copied())).map_err(|e| IoError::write(path, e))
+}
+
+/// Writes an array with elements of this type into an open file. Floats are written with 32 bits. Values outside an
+/// integer type become its nearest integer.
+pub(super) fn typed_npy_into(
+    out: &mut dyn Write,
+    element_type: ElementType,
+    dims: &[usize],
+    values: &[f32],
+) -> io::Result<()> {
+    let values = values.iter().copied();
+    match element_type {
+        ElementType::F32 | ElementType::F16 => npy_into(out, dims, values),
+        ElementType::I8 => npy_into(out, dims, values.map(|v| v as i8)),
+        ElementType::U8 => npy_into(out, dims, values.map(|v| v as u8)),
+        ElementType::I16 => npy_into(out, dims, values.map(|v| v as i16)),
+        ElementType::U16 => npy_into(out, dims, values.map(|v| v as u16)),
+        ElementType::I32 => npy_into(out, dims, values.map(|v| v as i32)),
+        ElementType::U32 => npy_into(out, dims, values.map(|v| v as u32)),
+        ElementType::I64 => npy_into(out, dims, values.map(|v| v as i64)),
+        ElementType::U64 => npy_into(out, dims, values.map(|v| v as u64)),
+        ElementType::Bool => npy_into(out, dims, values.map(|v| v != 0.0)),
+    }
 }
 
 /// Writes an array into an open file.
-pub(super) fn npy_into(out: &mut dyn Write, dims: &[usize], values: &[f32]) -> io::Result<()> {
+fn npy_into<T: AutoSerialize>(out: &mut dyn Write, dims: &[usize], values: impl Iterator<Item = T>) -> io::Result<()> {
     let shape: Vec<u64> = dims.iter().map(|&d| d as u64).collect();
     let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(out).begin_nd()?;
-    npy.extend(values.iter().copied())?;
+    npy.extend(values)?;
     npy.finish()
 }
 

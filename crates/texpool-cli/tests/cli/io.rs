@@ -16,9 +16,10 @@ use std::{
     path::{Path, PathBuf},
 };
 use texpool_cli::io::{
-    Fit, IoError, Preprocessing, Range, output_file_name, preprocess, read_npy, read_picture, write_atomic, write_npy,
-    write_outputs, write_png,
+    Fit, IoError, OutputArray, Preprocessing, Range, output_file_name, preprocess, read_npy, read_picture,
+    write_atomic, write_npy, write_outputs, write_png,
 };
+use texpool_ops::graph::{ElementType, GraphBuilder, Quantization, Tensor, Unary};
 
 fn paths_in(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect()
@@ -214,6 +215,42 @@ fn a_photo_becomes_what_pillow_makes_of_it() {
     }
 }
 
+/// An output of 32-bit floats.
+fn floats<'a>(name: &'a str, dims: &'a [usize], values: &'a [f32]) -> OutputArray<'a> {
+    OutputArray { name, dims, values, element_type: ElementType::F32 }
+}
+
+/// Integers and truth values keep the type of the output, and real numbers of quantised outputs are floats.
+#[test]
+fn outputs_have_the_types_of_their_tensors() {
+    let dir = tempfile::tempdir().unwrap();
+    let values = [0.0, 1.0, 200.0];
+    let quantization = Some(Quantization { scale: 0.5, zero_point: 3 });
+    let mut builder = GraphBuilder::new("g");
+    let x = builder.input("x", &[1, 3]).unwrap();
+    let y = builder.unary("y", Unary::Sin, x).unwrap();
+    let graph = builder.finish(&[y]).unwrap();
+    for (element_type, quantization, dtype) in [
+        (ElementType::F32, None, "<f4"),
+        (ElementType::F16, None, "<f4"),
+        (ElementType::U8, quantization, "<f4"),
+        (ElementType::U8, None, "|u1"),
+        (ElementType::I16, None, "<i2"),
+        (ElementType::I32, None, "<i4"),
+        (ElementType::U32, None, "<u4"),
+        (ElementType::I64, None, "<i8"),
+        (ElementType::U64, None, "<u8"),
+        (ElementType::Bool, None, "|b1"),
+    ] {
+        let tensor = Tensor { element_type, quantization, ..graph.tensors[y].clone() };
+        let files = write_outputs(dir.path(), [OutputArray::of_tensor(&tensor, &[3], &values)]).unwrap();
+        let written = npyz::NpyFile::new(File::open(&files[0]).unwrap()).unwrap();
+        assert_eq!(written.dtype().descr(), format!("'{dtype}'"), "{element_type}");
+        let expected = if element_type == ElementType::Bool { [0.0, 1.0, 1.0] } else { values };
+        assert_eq!(read_npy(&files[0], &[3]).unwrap(), expected, "{element_type}");
+    }
+}
+
 #[test]
 fn outputs_are_named_by_index_and_safe_name() {
     assert_eq!(output_file_name(0, "MobilenetV1/Predictions/Reshape_1"), "0_MobilenetV1_Predictions_Reshape_1.npy");
@@ -223,7 +260,7 @@ fn outputs_are_named_by_index_and_safe_name() {
 
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("new/folder");
-    let outputs: [(&str, &[usize], &[f32]); 2] = [("x/y", &[1, 2], &[1.0, 2.0]), ("x/y", &[1], &[3.0])];
+    let outputs = [floats("x/y", &[1, 2], &[1.0, 2.0]), floats("x/y", &[1], &[3.0])];
     let files = write_outputs(&folder, outputs).unwrap();
     assert_eq!(files, [folder.join("0_x_y.npy"), folder.join("1_x_y.npy")]);
     assert_eq!(read_npy(&files[0], &[1, 2]).unwrap(), [1.0, 2.0]);
@@ -234,8 +271,7 @@ fn a_folder_that_cannot_be_written_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     File::create(&file).unwrap();
-    let values: [(&str, &[usize], &[f32]); 1] = [("x", &[1], &[1.0])];
-    let error = write_outputs(&file.join("folder"), values).unwrap_err();
+    let error = write_outputs(&file.join("folder"), [floats("x", &[1], &[1.0])]).unwrap_err();
     assert!(matches!(error, IoError::Write { .. }), "{error}");
     assert!(error.to_string().contains("file/folder"), "{error}");
 }

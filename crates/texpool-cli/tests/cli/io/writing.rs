@@ -17,6 +17,8 @@ use texpool_cli::io::{
     write_atomic, write_npy, write_outputs, write_png,
 };
 
+use super::floats;
+
 /// Far above any time limit of the library, on any machine.
 const NOT_A_HANG: Duration = Duration::from_secs(60);
 
@@ -225,7 +227,7 @@ fn outputs_of_an_earlier_run_are_replaced_together_or_not_at_all() {
     let folder = dir.path();
     let run = |value: f32| -> Result<Vec<PathBuf>, IoError> {
         let (a, b) = ([value], [value; 2]);
-        write_outputs(folder, [("a", &[1][..], &a[..]), ("b", &[2], &b)])
+        write_outputs(folder, [floats("a", &[1], &a), floats("b", &[2], &b)])
     };
     run(1.0).unwrap();
     let files = run(2.0).unwrap();
@@ -254,7 +256,7 @@ fn names_of_outputs_never_meet_and_never_leave_the_folder() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("out");
     let value = [1.0];
-    let outputs = tensors.iter().map(|&name| (name, &[1][..], &value[..]));
+    let outputs = tensors.iter().map(|&name| floats(name, &[1], &value));
     assert_eq!(write_outputs(&folder, outputs).unwrap().len(), tensors.len());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), tensors.len());
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
