@@ -13,7 +13,8 @@ fn combined(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         case SEGMENT_PROD: { return a * b; }
         case SEGMENT_MAX: { return select(b, a, (a > b) | no_number(a)); }
         case SEGMENT_MIN: { return select(b, a, (a < b) | no_number(a)); }
-        default: { return a + b; }
+        case SEGMENT_SUM: { return a + b; }
+        default: { return nan(); }
     }
 }
 
