@@ -8,7 +8,7 @@ use texpool_ops::{
 
 use super::support::{
     import_with,
-    onnx::{Attr, Dim, Model},
+    onnx::{Attr, Dim, INT64, Model, bytes},
 };
 
 /// The most rows of a run.
@@ -90,7 +90,7 @@ fn model() -> Model {
         m.ints(name, numbers);
     }
     for (name, number) in [("i0", 0), ("i1", 1)] {
-        m.tensor(name, 7, &[], &super::support::onnx::bytes(9, &i64::to_le_bytes(number)));
+        m.tensor(name, 7, &[], &bytes(9, &i64::to_le_bytes(number)));
     }
     m.floats("row", &[1, COLUMNS], &[0.5, -1.0, 2.0, 0.25]);
     m.floats("square", &[4, 4], &(0..16).map(|i| (i % 5) as f32 / 2.0 - 1.0).collect::<Vec<_>>());
@@ -208,6 +208,45 @@ fn each_operator_gives_the_same_rows_as_in_a_graph_that_is_made_for_them() {
         m.output("y");
         agrees(&m, |rows| vec![Random(which as u32).values(rows * COLUMNS as usize)], &format!("step {which}"));
     }
+}
+
+/// Adds the number of rows, on which an operator with a number works.
+fn limit(m: &mut Model, op: &str, number: i64) {
+    m.tensor("number", INT64, &[], &bytes(9, &i64::to_le_bytes(number)));
+    m.node("Shape", &["rows"], &["shape"], &[]);
+    m.node("Gather", &["shape", "i0"], &["n"], &[]);
+    m.node(op, &["n", "number"], &["limit"], &[]);
+}
+
+#[test]
+fn multiples_parts_and_sums_of_the_extent_are_extents() {
+    type Function = fn(usize) -> usize;
+    let cases: [(&str, i64, Function); 5] =
+        [("Mul", 1, |n| n), ("Mul", 3, |n| 3 * n), ("Add", 2, |n| n + 2), ("Sub", 1, |n| n - 1), ("Div", 2, |n| n / 2)];
+    for (op, number, function) in cases {
+        let mut m = model();
+        limit(&mut m, op, number);
+        m.node("Range", &["i0", "limit", "i1"], &["numbers"], &[]);
+        m.output("numbers");
+        let graph = bounded(&m).unwrap();
+        for rows in [3, MOST, 1, 5] {
+            let n = function(rows);
+            let expected = (vec![n], (0..n).map(|i| i as f32).collect());
+            assert_eq!(run(&graph, &[vec![0.5; rows * COLUMNS as usize]]), [expected], "{op} {number}, {rows} rows");
+        }
+    }
+}
+
+/// Exporters of attention and of text recognisers multiply the extent by a bound of one.
+#[test]
+fn a_reshape_keeps_the_extent_times_one() {
+    let mut m = model();
+    limit(&mut m, "Mul", 1);
+    m.node("Unsqueeze", &["limit", "zero"], &["list"], &[]);
+    m.node("Concat", &["list", "two", "two"], &["new"], &[axis(0)]);
+    m.node("Reshape", &["rows", "new"], &["y"], &[]);
+    m.output("y");
+    agrees(&m, |rows| vec![Random(9).values(rows * COLUMNS as usize)], "times one");
 }
 
 #[test]
@@ -358,7 +397,7 @@ fn recurrent_cells_take_the_steps_of_the_run() {
         // The range of the values is that of the run.
         m.node("DynamicQuantizeLinear", &["z"], &["bytes", "scale", "offset"], &[]);
         m.node("DequantizeLinear", &["bytes", "scale", "offset"], &["reals"], &[]);
-        m.tensor("matrix", 2, &[4, 2], &super::support::onnx::bytes(9, &[3, 0, 9, 255, 17, 1, 100, 50]));
+        m.tensor("matrix", 2, &[4, 2], &bytes(9, &[3, 0, 9, 255, 17, 1, 100, 50]));
         m.node("MatMulInteger", &["bytes", "matrix", "offset"], &["product"], &[]);
         m.node("Cast", &["product"], &["sums"], &[("to", Attr::Int(1))]);
         m.output("reals");
@@ -433,6 +472,45 @@ fn operators_that_would_read_behind_the_extent_are_refused_by_name() {
             m.node(op, &operands, &["y"], &[]);
         });
         assert!(refusal.contains(op) && refusal.contains("is found in a run, and is at most 7"), "{op}: {refusal}");
+    }
+}
+
+/// A step of a graph network: values of nodes are sent along edges and added up where these end.
+#[test]
+fn graphs_have_the_nodes_and_edges_of_the_run() {
+    let mut m = Model::new();
+    m.open_input("nodes", 1, &[Dim::Named("n"), Dim::Is(2)]);
+    m.open_input("sources", INT64, &[Dim::Named("e")]);
+    m.open_input("targets", INT64, &[Dim::Named("e")]);
+    m.ints("one", &[1]);
+    m.node("Gather", &["nodes", "sources"], &["messages"], &[axis(0)]);
+    m.node("Unsqueeze", &["targets", "one"], &["column"], &[]);
+    m.node("Shape", &["messages"], &["extents"], &[]);
+    m.node("Expand", &["column", "extents"], &["indices"], &[]);
+    m.node("Shape", &["nodes"], &["shape"], &[]);
+    m.node("ConstantOfShape", &["shape"], &["zeros"], &[]);
+    let add = ("reduction", Attr::Text("add"));
+    m.node("ScatterElements", &["zeros", "indices", "messages"], &["sums"], &[axis(0), add]);
+    m.node("Add", &["nodes", "sums"], &["y"], &[]);
+    m.output("y");
+    let bounds = [("n".to_owned(), 6), ("e".to_owned(), 8)].into();
+    let graph = import_with(m.bytes(), &ImportOptions { bounds, ..ImportOptions::default() }).unwrap();
+    let mut random = Random(5);
+    for (nodes, edges) in [(6, 8), (2, 5), (1, 1), (4, 8), (6, 2)] {
+        let x = random.values(nodes * 2);
+        let [sources, targets] = [0, 1].map(|_| (0..edges).map(|_| random.below(nodes)).collect::<Vec<_>>());
+        let mut expected = x.clone();
+        for (from, to) in sources.iter().zip(&targets) {
+            (0..2).for_each(|c| expected[to * 2 + c] += x[from * 2 + c]);
+        }
+        // Every second index counts from the end.
+        let index = |(edge, node): (usize, &usize)| *node as f32 - if edge % 2 == 0 { 0.0 } else { nodes as f32 };
+        let [sources, targets] = [sources, targets].map(|list| list.iter().enumerate().map(index).collect());
+        let found = run(&graph, &[x, sources, targets]);
+        assert_eq!(found[0].0, [nodes, 2]);
+        for (a, b) in found[0].1.iter().zip(&expected) {
+            assert!((a - b).abs() < 1e-5, "{nodes} nodes, {edges} edges: {:?} instead of {expected:?}", found[0].1);
+        }
     }
 }
 

@@ -127,6 +127,41 @@ fn elements_of_selected_rows_are_written_and_looked_up() {
     }
 }
 
+/// Rows of an open number, looked up by indices of a run: by their numbers and from the end, alone and as tuples.
+#[test]
+fn indices_of_a_run_look_up_selected_rows() {
+    let mut m = Model::new();
+    m.input("x", &[5, 2]);
+    m.input("flags", &[5]);
+    m.ints("zero", &[0]);
+    m.ints("one", &[1]);
+    m.tensor("start", 7, &[], &bytes(9, &0i64.to_le_bytes()));
+    m.tensor("step", 7, &[], &bytes(9, &1i64.to_le_bytes()));
+    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+    m.node("Compress", &["x", "condition"], &["rows"], &[("axis", Attr::Int(0))]);
+    m.node("Shape", &["rows"], &["shape"], &[]);
+    m.node("Gather", &["shape", "start"], &["count"], &[]);
+    m.node("Range", &["start", "count", "step"], &["numbers"], &[]);
+    m.node("Sub", &["numbers", "count"], &["from the end"], &[]);
+    m.node("Neg", &["numbers"], &["backwards from zero"], &[]);
+    m.node("Sub", &["backwards from zero", "one"], &["backwards"], &[]);
+    m.node("Gather", &["rows", "numbers"], &["a"], &[("axis", Attr::Int(0))]);
+    m.node("Gather", &["rows", "backwards"], &["b"], &[("axis", Attr::Int(0))]);
+    m.node("Unsqueeze", &["from the end", "one"], &["tuples"], &[]);
+    m.node("GatherND", &["rows", "tuples"], &["c"], &[]);
+    ["a", "b", "c"].into_iter().for_each(|name| m.output(name));
+    let graph = import(m.bytes()).unwrap();
+    let x: Vec<f32> = (1..=10).map(|i| i as f32).collect();
+    for number in 0..32 {
+        let flags = flags(number, 5);
+        let rows: Vec<&[f32]> = x.chunks(2).zip(&flags).filter(|(_, flag)| **flag == 1.0).map(|(row, _)| row).collect();
+        let (dims, forwards) = (vec![rows.len(), 2], rows.concat());
+        let backwards: Vec<f32> = rows.iter().rev().flat_map(|row| row.to_vec()).collect();
+        let expected = [(dims.clone(), forwards.clone()), (dims.clone(), backwards), (dims, forwards)];
+        assert_eq!(outputs(&graph, &[x.clone(), flags]).unwrap(), expected);
+    }
+}
+
 /// The most that the number of flags can be.
 const MOST: usize = 6;
 

@@ -190,11 +190,12 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
             masks::mask(ctx, 0, &ctx.bounds[0].clone(), Neutral::Zero)?;
             return recurrent(ctx);
         }
+        "Gather" => bounded_indices::gather(ctx)?,
+        "GatherND" => bounded_indices::gather_nd(ctx)?,
         "GatherElements" => bounded_indices::gather_elements(ctx)?,
+        "Scatter" | "ScatterElements" => bounded_indices::scatter_elements(ctx)?,
         "ScatterND" => bounded_indices::scatter_nd(ctx)?,
         _ if ctx.bounds.iter().filter(|bounds| !bounds.is_empty()).count() > 1 => None,
-        "Gather" => bounded_indices::gather(ctx)?,
-        "GatherND" => bounded_indices::gather_nd(ctx),
         // All others read rows of their first operand.
         _ if ctx.bounds.first().is_none_or(Vec::is_empty) => None,
         "Reshape" => bounded_shapes::reshape(ctx)?,

@@ -3,26 +3,28 @@
 use super::{
     array::Array,
     bounded_axes::rank,
-    lower, masks,
+    lower,
+    masks::{self, Neutral},
     node_lowering::NodeLowering,
     value::{BoundedAxis, Value},
 };
 use crate::import::error::Problem;
 use texpool_ops::graph::{Binary, ElementType};
 
-/// Indices replace the axis that they look up along. The first place of an axis that has at least one can be looked up.
-pub(super) fn gather(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+/// Indices replace the axis that they look up along. The first place of an axis that has at least one can be looked up, and
+/// any place by indices of a run.
+pub(super) fn gather(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let along = ctx.axis(rank(ctx, 0), 0)?;
-    let indices = ctx.optional(1);
-    let is_first =
-        indices.as_ref().and_then(Value::known).is_some_and(|array| array.to_f32().iter().all(|&i| i == 0.0));
+    let indices = ctx.operand(1)?;
+    let is_first = indices.known().is_some_and(|array| array.to_f32().iter().all(|&i| i == 0.0));
     let shift = rank(ctx, 1);
     let mut passed = Vec::new();
-    for bounded in &ctx.bounds[0] {
+    for bounded in &ctx.bounds[0].clone() {
         match bounded.axis {
             axis if axis < along => passed.push(bounded.clone()),
             axis if axis > along => passed.push(bounded.on(axis - 1 + shift)),
             _ if is_first && bounded.size.least > 0 => {}
+            _ if indices.known().is_none() => look_up(ctx, &bounded.on(0), 1)?,
             _ => return Ok(None),
         }
     }
@@ -30,11 +32,33 @@ pub(super) fn gather(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>,
     Ok(Some(passed))
 }
 
-pub(super) fn gather_nd(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
-    let indices = ctx.bounds.get(1)?;
-    let is_row = |bounded: &BoundedAxis| bounded.axis + 1 < rank(ctx, 1);
-    let is_plain = ctx.bounds[0].is_empty() && ctx.size("batch_dims", 0).is_ok_and(|batch| batch == 0);
-    (is_plain && indices.iter().all(is_row)).then(|| indices.clone())
+/// Rows that tuples of indices name replace the axes of the tuples.
+pub(super) fn gather_nd(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let indices = ctx.operand(1)?;
+    let Some((&named, outer)) = indices.dims().split_last() else { return Ok(None) };
+    let outer = outer.len();
+    let mut passed = ctx.bounds.get(1).cloned().unwrap_or_default();
+    if ctx.size("batch_dims", 0)? != 0 || passed.iter().any(|bounded| bounded.axis == outer) {
+        return Ok(None);
+    }
+    for bounded in &ctx.bounds[0].clone() {
+        match bounded.axis {
+            axis if axis >= named => passed.push(bounded.on(axis - named + outer)),
+            _ if indices.known().is_none() => look_up(ctx, bounded, named)?,
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(passed))
+}
+
+/// Adapts indices of a run that look up places of an axis, one of `named` that a tuple names: negative ones count from the
+/// extent, and those behind it lie outside the bound, too, so that they are clamped and counted as any others. Indices
+/// behind their own extent are zero.
+fn look_up(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, named: usize) -> Result<(), Problem> {
+    let of_indices = ctx.bounds.get(1).cloned().unwrap_or_default();
+    masks::mask(ctx, 1, &of_indices, Neutral::Zero)?;
+    shift_where(ctx, Binary::GreaterEqual, bounded, named)?;
+    shift_where(ctx, Binary::Less, bounded, named)
 }
 
 /// Indices have the extents of the operand along all axes but the one that they look up along.
@@ -71,7 +95,7 @@ pub(super) fn scatter_nd(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<Bounde
         match indices.known() {
             Some(array) if array.to_f32().iter().any(|&index| index < 0.0) => return Ok(None),
             Some(_) => {}
-            None => count_from_extent(ctx, bounded, named)?,
+            None => shift_where(ctx, Binary::Less, bounded, named)?,
         }
     }
     // An index outside every axis.
@@ -80,22 +104,65 @@ pub(super) fn scatter_nd(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<Bounde
     Ok(Some(of_data))
 }
 
+/// Indices behind their extent become such that name no place, so that nothing is written for them.
+pub(super) fn scatter_elements(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let data = ctx.operand(0)?;
+    let along = ctx.axis(data.dims().len(), 0)?;
+    let [of_data, of_indices, of_updates] = [0, 1, 2].map(|i| ctx.bounds.get(i).cloned().unwrap_or_default());
+    // All three have the same extents along the other axes, and what is written has an index for each place.
+    let others = |bounds: &[BoundedAxis]| bounds.iter().filter(|bounded| bounded.axis != along).count();
+    let are_alike = of_indices.len() == of_updates.len()
+        && of_indices.iter().all(|bounded| is_among(bounded, &of_updates))
+        && others(&of_data) == others(&of_indices)
+        && of_data.iter().all(|bounded| bounded.axis == along || is_among(bounded, &of_indices));
+    if !are_alike {
+        return Ok(None);
+    }
+    let (own, written) = (|bounded: &&BoundedAxis| bounded.axis == along, of_indices.iter());
+    let (extent, written) = (of_data.iter().find(own), written.filter(own).cloned().collect::<Vec<_>>());
+    let indices = ctx.operand(1)?;
+    if let Some(array) = indices.known() {
+        return Ok((extent.is_none() || array.to_f32().iter().all(|&index| index >= 0.0)).then_some(of_data));
+    }
+    // Adapted before they are repeated along other axes.
+    let repeated = ctx.lowering.before_repeating(&indices).cloned();
+    if let Some(list) = &repeated {
+        ctx.operands[1] = Some(Value::Computed(list.clone()));
+    }
+    if let Some(bounded) = extent {
+        shift_where(ctx, Binary::Less, &bounded.on(0), 1)?;
+    }
+    masks::replace(ctx, 1, &written, &integers(vec![data.dims()[along] as i64]))?;
+    if repeated.is_some() {
+        let list = ctx.operand(1)?;
+        ctx.operands[1] = Some(lower::expanded(ctx, &list, indices.dims())?);
+    }
+    Ok(Some(of_data))
+}
+
 fn integers(numbers: Vec<i64>) -> Value {
     Value::Known(Array::of_ints(vec![numbers.len()], ElementType::I64, numbers))
 }
 
-/// Makes negative indices of an axis such that count from its extent, and not from its bound.
-fn count_from_extent(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, named: usize) -> Result<(), Problem> {
+/// Moves indices of one of the axes that a tuple names by the places between extent and bound: forwards from the extent on
+/// (`GreaterEqual`), or backwards below zero (`Less`), so that negative ones count from the extent.
+fn shift_where(
+    ctx: &mut NodeLowering<'_>,
+    compared: Binary,
+    bounded: &BoundedAxis,
+    named: usize,
+) -> Result<(), Problem> {
     let indices = ctx.operand(1)?;
-    let is_own = integers((0..named).map(|axis| i64::from(axis == bounded.axis)).collect());
+    let own = |number: i64| integers((0..named).map(|axis| if axis == bounded.axis { number } else { 0 }).collect());
     let two = |ctx: &mut NodeLowering<'_>, binary, a: &Value, b: &Value| {
         lower::two(ctx, binary, a, b, ElementType::I64).map(Value::Computed)
     };
     let count = Value::Computed(bounded.size.count.clone());
-    let missing = two(ctx, Binary::Sub, &count, &integers(vec![bounded.size.bound as i64]))?;
-    let shift = two(ctx, Binary::Mul, &missing, &is_own)?;
-    let is_negative = two(ctx, Binary::Less, &indices, &integers(vec![0]))?;
-    let shift = two(ctx, Binary::ZeroUnless, &is_negative, &shift)?;
+    let (limit, sign) = if compared == Binary::Less { (integers(vec![0]), -1) } else { (count.clone(), 1) };
+    let missing = two(ctx, Binary::Sub, &integers(vec![bounded.size.bound as i64]), &count)?;
+    let shift = two(ctx, Binary::Mul, &missing, &own(sign))?;
+    let is_beyond = two(ctx, compared, &indices, &limit)?;
+    let shift = two(ctx, Binary::ZeroUnless, &is_beyond, &shift)?;
     ctx.operands[1] = Some(two(ctx, Binary::Add, &indices, &shift)?);
     Ok(())
 }

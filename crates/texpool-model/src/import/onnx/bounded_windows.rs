@@ -1,14 +1,13 @@
 //! Rules of convolutions and pools along an axis whose extent a run gives or finds.
 
 use super::{
-    array::Array,
+    derived_extents::derived,
     lower::{Auto, spatial, stated_window},
     masks::{self, Neutral},
     node_lowering::NodeLowering,
-    value::{BoundedAxis, Computed, Size},
+    value::BoundedAxis,
 };
 use crate::import::error::Problem;
-use texpool_ops::graph::{Binary, ElementType, Op};
 
 /// Axes in front of those of an image or signal: items and channels.
 const LEADING: usize = 2;
@@ -95,34 +94,6 @@ pub(super) fn windowed(
 }
 
 /// Returns the axis with `(factor * n + more) / stride` places, rounded down, for `n` places of the given one.
-fn counted(
-    ctx: &mut NodeLowering<'_>,
-    bounded: &BoundedAxis,
-    [factor, more, stride]: [i64; 3],
-) -> Result<BoundedAxis, Problem> {
-    if [factor, more, stride] == [1, 0, 1] {
-        return Ok(bounded.clone());
-    }
-    let Size { count, least, bound } = &bounded.size;
-    let places = |n: usize| (factor * n as i64 + more).div_euclid(stride).max(0) as usize;
-    let (least, bound) = (places(*least), places(*bound));
-    let key = (count.tensor, [factor, more, stride]);
-    let tensor = match ctx.lowering.open.derived.get(&key) {
-        Some(&known) => known,
-        None => {
-            let shape = count.layout.shape();
-            let mut tensor = count.tensor;
-            for (binary, number) in [(Binary::Mul, factor), (Binary::Add, more), (Binary::FloorDiv, stride)] {
-                if number != i64::from(binary != Binary::Add) {
-                    let number = Array::of_ints(vec![1], ElementType::I64, vec![number]);
-                    let number = ctx.lowering.constant(&number, shape)?;
-                    tensor = ctx.emit(Op::Binary(binary), &[tensor, number], shape)?;
-                }
-            }
-            ctx.lowering.open.derived.insert(key, tensor);
-            tensor
-        }
-    };
-    let size = Size { count: Computed { tensor, ..count.clone() }, least, bound };
-    Ok(BoundedAxis { size, ..bounded.clone() })
+fn counted(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, formula: [i64; 3]) -> Result<BoundedAxis, Problem> {
+    Ok(BoundedAxis { size: derived(ctx, &bounded.size, formula)?, ..bounded.clone() })
 }

@@ -12,6 +12,7 @@ mod bounded_axes;
 mod bounded_indices;
 mod bounded_shapes;
 mod bounded_windows;
+mod derived_extents;
 mod dims;
 mod element_type;
 mod explained;

@@ -1,12 +1,14 @@
 //! Known values that hold extents which a run gives or finds: the shape arithmetic that exporters write.
 //!
 //! Such a value is known with the bound in place of the extent. Operators that only move elements keep account of which
-//! of them are extents. For all others, an extent becomes a tensor, which a run computes with.
+//! of them are extents, and sums, multiples and parts of extents are extents that follow from these. For all other
+//! operators, an extent becomes a tensor, which a run computes with.
 
 use std::mem;
 
 use super::{
-    array::Array,
+    array::{Array, MAX_RANK},
+    derived_extents::derived,
     layout::AtomLayout,
     lower::kept_range,
     node_lowering::NodeLowering,
@@ -52,6 +54,9 @@ pub(super) fn of_results(
     if own == "Equal" {
         return Ok(never_equal(ctx).then(Vec::new));
     }
+    if let Some(sizes) = scaled(ctx, own)? {
+        return Ok(Some(vec![sizes]));
+    }
     let Some((_, moved)) = MOVES.iter().find(|(name, _)| *name == own) else { return Ok(None) };
     let is_moved = |position: usize| moved.is_empty() || moved.contains(&position);
     if ctx.sizes.iter().enumerate().any(|(position, sizes)| !sizes.is_empty() && !is_moved(position)) {
@@ -86,6 +91,53 @@ pub(super) fn of_results(
         Some(numbers.iter().map(|&number| all.get((number as usize).checked_sub(1)?).cloned()).collect())
     };
     Ok(results.iter().map(|result| result.as_ref().map_or(Some(Sizes::new()), sizes)).collect())
+}
+
+/// Greatest number that extents are multiplied by, or that is added.
+const MOST: i64 = 1 << f32::MANTISSA_DIGITS;
+
+/// Returns the extents that the result of integer arithmetic with numbers holds: multiples and parts of extents, and sums
+/// with numbers. `None` for other operators, and if a result may be negative.
+fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Problem> {
+    let [a, b] = [0, 1].map(|position| ctx.sizes.get(position).cloned().unwrap_or_default());
+    let (sizes, other) = if a.is_empty() { (b, 0) } else { (a, 1) };
+    if !ctx.sizes.get(other).is_none_or(Vec::is_empty) || (other == 0 && !["Add", "Mul"].contains(&own)) {
+        return Ok(None);
+    }
+    let Some(numbers) =
+        ctx.optional(other).as_ref().and_then(Value::known).and_then(Array::to_i64).map(<[i64]>::to_vec)
+    else {
+        return Ok(None);
+    };
+    let len = sizes.len().max(numbers.len());
+    if [sizes.len(), numbers.len()].iter().any(|&own| own != len && own != 1) || len > MAX_RANK {
+        return Ok(None);
+    }
+    let mut result = Sizes::with_capacity(len);
+    for place in 0..len {
+        let (size, number) = (&sizes[place % sizes.len()], numbers[place % numbers.len()]);
+        if number.abs_diff(0) > MOST as u64 {
+            return Ok(None);
+        }
+        let formula = match own {
+            "Add" => [1, number, 1],
+            "Sub" => [1, -number, 1],
+            "Mul" => [number, 0, 1],
+            "Div" => [1, 0, number],
+            _ => return Ok(None),
+        };
+        let [factor, more, stride] = formula;
+        let Some(size) = size else {
+            result.push(None);
+            continue;
+        };
+        let is_plain = factor > 0 && stride > 0 && more + size.least as i64 >= 0;
+        if !is_plain || factor * size.bound as i64 + more > MOST {
+            return Ok(None);
+        }
+        result.push(Some(derived(ctx, size, formula)?));
+    }
+    Ok(Some(result))
 }
 
 /// Returns whether a comparison is of extents with numbers that they never are.

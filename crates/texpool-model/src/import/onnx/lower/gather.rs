@@ -225,16 +225,26 @@ fn expand(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let shape = ctx.integers(1, "extents")?;
     ranked(shape.len())?;
     let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
-    let dims = extents::broadcast(&[x.dims(), &shape])?;
+    let result = expanded(ctx, &x, &shape)?;
+    ctx.give(0, result);
+    Ok(())
+}
+
+/// Repeats a value along its axes of extent one, and along new ones in front of them, to these extents or greater own ones.
+pub(in crate::import::onnx) fn expanded(
+    ctx: &mut NodeLowering<'_>,
+    x: &Value,
+    shape: &[usize],
+) -> Result<Value, Problem> {
+    let dims = extents::broadcast(&[x.dims(), shape])?;
     let own = extents::with_leading_ones(x.dims(), dims.len());
     let repeats: Vec<usize> = dims.iter().zip(&own).map(|(&d, &o)| if d == o { 1 } else { d }).collect();
-    let x = reshaped(ctx.lowering, &x, &own)?;
+    let x = reshaped(ctx.lowering, x, &own)?;
     let result = repeated(ctx, &x, &repeats)?;
     if let (Value::Computed(from), Value::Computed(to)) = (x, &result) {
         ctx.lowering.note_repeated(from, to.clone());
     }
-    ctx.give(0, result);
-    Ok(())
+    Ok(result)
 }
 
 fn tile(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {

@@ -37,6 +37,7 @@ mod wrap;
 
 pub(super) use basic::two;
 pub(super) use conv::{Auto, spatial, stated_window};
+pub(super) use gather::expanded;
 pub(super) use shapes::{kept_range, reshaped};
 pub(super) use wrap::wrapped;
 

@@ -1,0 +1,42 @@
+//! Extents that follow from others which a run gives or finds.
+
+use super::{
+    array::Array,
+    node_lowering::NodeLowering,
+    value::{Computed, Size},
+};
+use crate::import::error::Problem;
+use texpool_ops::graph::{Binary, ElementType, Op};
+
+/// Returns `(factor * n + more) / stride`, rounded down, for an extent `n`. Equal formulas of one extent are computed once,
+/// so that branches of a network have the same extent.
+pub(super) fn derived(
+    ctx: &mut NodeLowering<'_>,
+    size: &Size,
+    [factor, more, stride]: [i64; 3],
+) -> Result<Size, Problem> {
+    if [factor, more, stride] == [1, 0, 1] {
+        return Ok(size.clone());
+    }
+    let Size { count, least, bound } = size;
+    let places = |n: usize| (factor * n as i64 + more).div_euclid(stride).max(0) as usize;
+    let (least, bound) = (places(*least), places(*bound));
+    let key = (count.tensor, [factor, more, stride]);
+    let tensor = match ctx.lowering.open.derived.get(&key) {
+        Some(&known) => known,
+        None => {
+            let shape = count.layout.shape();
+            let mut tensor = count.tensor;
+            for (binary, number) in [(Binary::Mul, factor), (Binary::Add, more), (Binary::FloorDiv, stride)] {
+                if number != i64::from(binary != Binary::Add) {
+                    let number = Array::of_ints(vec![1], ElementType::I64, vec![number]);
+                    let number = ctx.lowering.constant(&number, shape)?;
+                    tensor = ctx.emit(Op::Binary(binary), &[tensor, number], shape)?;
+                }
+            }
+            ctx.lowering.open.derived.insert(key, tensor);
+            tensor
+        }
+    };
+    Ok(Size { count: Computed { tensor, ..count.clone() }, least, bound })
+}
