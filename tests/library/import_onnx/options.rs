@@ -49,6 +49,32 @@ fn bound_extents_are_those_of_the_graph() {
     assert_eq!(graph.tensors[graph.outputs[0]].dims, [2, 3, 5]);
 }
 
+/// Exporters of decoders name the extent of a mask after those of the tokens that it covers.
+#[test]
+fn sums_of_names_follow_from_the_names() {
+    let mut m = Model::new();
+    m.open_input("past", FLOAT, &[Dim::Named("past_length"), Dim::Is(3)]);
+    m.open_input("new", FLOAT, &[Dim::Named("length"), Dim::Is(3)]);
+    m.open_input("mask", FLOAT, &[Dim::Named("past_length + length"), Dim::Named("past_length + 1")]);
+    m.node("Concat", &["past", "new"], &["all"], &[("axis", Attr::Int(0))]);
+    m.node("Neg", &["all"], &["y"], &[]);
+    m.node("Neg", &["mask"], &["z"], &[]);
+    m.output("y");
+    m.output("z");
+    let graph = import_with(m.bytes(), &dims(&[("past_length", 5), ("length", 2)])).unwrap();
+    assert_eq!(graph.tensors[graph.outputs[1]].dims, [7, 6]);
+    // A name of its own has priority.
+    let options = dims(&[("past_length", 5), ("length", 2), ("past_length + 1", 4)]);
+    let graph = import_with(m.bytes(), &options).unwrap();
+    assert_eq!(graph.tensors[graph.outputs[1]].dims, [7, 4]);
+    let names = |options: &ImportOptions| match import_with(m.bytes(), options).unwrap_err() {
+        ImportError::UnresolvedDim(open) => open.into_iter().map(|dim| dim.name).collect::<Vec<_>>(),
+        error => panic!("{error}"),
+    };
+    assert_eq!(names(&ImportOptions::default()), ["past_length", "length"]);
+    assert_eq!(names(&dims(&[("length", 2)])), ["past_length"]);
+}
+
 /// The error must not advise converting the file again.
 #[test]
 fn extents_that_do_not_fit_each_other_are_said_to_be_bound() {

@@ -58,7 +58,7 @@ impl<'o> Binding<'o> {
                 Extent::Named(name) => (name.clone(), None),
             };
             // The position has priority over the name, because several axes may share a name.
-            let binding = self.find(&by_place).or_else(|| self.find(&name));
+            let binding = self.find(&by_place).or_else(|| self.find(&name)).or_else(|| self.find_sum(&name));
             let cannot = |(name, extent): (&str, usize), why: String| {
                 let why = format!("{why} axis {axis} of input `{}`", port.name);
                 Err(ImportError::CannotBind { name: name.to_owned(), asked: extent, why })
@@ -127,11 +127,41 @@ impl<'o> Binding<'o> {
         Some((name, extent))
     }
 
+    /// Returns the extent of a name that is a sum of bound ones and numbers, and one of these.
+    fn find_sum(&mut self, name: &str) -> Option<(&'o str, usize)> {
+        let mut sum = 0usize;
+        let mut first = None;
+        for term in terms(name)? {
+            let extent = match term {
+                Term::Number(number) => number,
+                Term::Name(term) => {
+                    let (term, &extent) = self.bound.get_key_value(term)?;
+                    self.used.insert(term);
+                    first.get_or_insert(term.as_str());
+                    extent
+                }
+            };
+            sum = sum.checked_add(extent)?;
+        }
+        first.map(|first| (first, sum))
+    }
+
     /// Fails if an extent is unbound, or if a bound name occurs neither in an input nor, with a bound, as the result of a
     /// node. Returns the bounds of results.
     pub(super) fn finish(self, is_result: impl Fn(&str) -> bool) -> Result<Vec<(&'o str, usize)>, ImportError> {
         if !self.unbound.is_empty() {
-            return Err(ImportError::UnresolvedDim(self.unbound));
+            // A sum follows once the extents that it adds are bound.
+            let names: BTreeSet<&str> = self.unbound.iter().map(|dim| dim.name.as_str()).collect();
+            let follows = |name: &str| {
+                let is_open = |term| matches!(term, Term::Name(name) if names.contains(name));
+                let is_bound = |term| match term {
+                    Term::Name(name) => names.contains(name) || self.bound.contains_key(name),
+                    Term::Number(_) => true,
+                };
+                terms(name).is_some_and(|all| all.iter().copied().any(is_open) && all.iter().copied().all(is_bound))
+            };
+            let open = self.unbound.iter().filter(|dim| !follows(&dim.name)).cloned().collect();
+            return Err(ImportError::UnresolvedDim(open));
         }
         let of_results = self.most.iter().filter(|(name, _)| !self.used.contains(name.as_str()) && is_result(name));
         let of_results: Vec<_> = of_results.map(|(name, &bound)| (name.as_str(), bound)).collect();
@@ -140,6 +170,21 @@ impl<'o> Binding<'o> {
         let unused: Vec<String> = names.filter(|name| !is_used(name)).cloned().collect();
         if unused.is_empty() { Ok(of_results) } else { Err(ImportError::NoSuchDim { names: unused }) }
     }
+}
+
+/// A part of a sum.
+#[derive(Clone, Copy, Debug)]
+enum Term<'n> {
+    Number(usize),
+    Name(&'n str),
+}
+
+/// Returns the terms of a name that exporters write for a sum, such as `past_sequence_length + 1`.
+fn terms(name: &str) -> Option<Vec<Term<'_>>> {
+    let terms = name.split('+').map(str::trim);
+    let terms = terms.map(|term| term.parse().map_or(Term::Name(term), Term::Number)).collect::<Vec<_>>();
+    let is_whole = terms.iter().all(|term| !matches!(term, Term::Name("")));
+    (terms.len() > 1 && is_whole).then_some(terms)
 }
 
 /// Name of an axis of an input that has no name in the file.
