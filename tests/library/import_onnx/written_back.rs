@@ -236,7 +236,7 @@ fn a_run_that_computes_a_greater_extent_fails() {
 fn operators_name_the_integer_to_be_limited() {
     let error = import(counted(&ALL).bytes()).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("Range `numbers`: its limit (operand 1), `limit`, is computed at run time"), "{text}");
+    assert!(text.contains("Range `numbers`: operand 1 `limit`, its limit, is computed at run time"), "{text}");
     assert!(text.contains("or bind it to the most that it can be"), "{text}");
     let ImportError::Unsupported(refused) = error else { panic!("{text}") };
     let extents: Vec<Option<&str>> = refused.iter().map(|operator| operator.extent.as_deref()).collect();

@@ -4,13 +4,13 @@ use std::fmt;
 
 use crate::io::with_bound;
 use serde::{Deserialize, Serialize};
-use texpool_ops::graph::{Graph, Tensor};
+use texpool_ops::graph::{ExtentLimit, Graph, Tensor};
 use texpool_plan::printable;
 
-/// An input or output with an extent that each run gives or finds.
+/// An input or output with an extent that each run gives or finds, or an integer that a run computes and takes as an extent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenExtentReport {
-    /// `input` or `output`.
+    /// `input`, `output`, or `extent` for an integer that a run computes.
     pub role: String,
     /// Its name.
     pub name: String,
@@ -21,7 +21,7 @@ pub struct OpenExtentReport {
 }
 
 impl OpenExtentReport {
-    /// Describes the inputs and outputs of a graph that have such an extent.
+    /// Describes the inputs and outputs of a graph that have such an extent, and the extents with a limit.
     pub fn of(graph: &Graph) -> Vec<Self> {
         let one = |role: &str, tensor: &Tensor, axis: usize| Self {
             role: role.to_owned(),
@@ -31,7 +31,14 @@ impl OpenExtentReport {
         };
         let inputs = graph.bounded_inputs.iter().map(|bounded| ("input", graph.inputs[bounded.input], bounded.axis));
         let outputs = graph.bounded.iter().map(|bounded| ("output", graph.outputs[bounded.output], bounded.axis));
-        inputs.chain(outputs).map(|(role, tensor, axis)| one(role, &graph.tensors[tensor], axis)).collect()
+        let limits = graph.limits.iter().map(|ExtentLimit { name, most, .. }| Self {
+            role: "extent".to_owned(),
+            name: name.clone(),
+            shape: vec![*most],
+            axis: 0,
+        });
+        let open = inputs.chain(outputs).map(|(role, tensor, axis)| one(role, &graph.tensors[tensor], axis));
+        open.chain(limits).collect()
     }
 }
 

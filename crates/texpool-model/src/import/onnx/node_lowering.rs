@@ -129,8 +129,8 @@ impl<'c> NodeLowering<'c> {
             Value::Known(array) => Ok(array),
             Value::Computed(value) => {
                 let name = self.node.inputs.get(position).filter(|name| !name.is_empty());
-                let called = name.map_or_else(String::new, |name| format!(", `{name}`,"));
-                let reason = format!("its {role} (operand {position}){called} is computed at run time");
+                let called = name.map_or_else(String::new, |name| format!(" `{name}`"));
+                let reason = format!("operand {position}{called}, its {role}, is computed at run time");
                 let is_number = value.elem.is_integer() && value.dims.iter().all(|&extent| extent == 1);
                 if let Some(name) = name.filter(|_| is_number && !self.is_nested && is_extent(&self.node.op, position))
                 {
@@ -151,7 +151,7 @@ impl<'c> NodeLowering<'c> {
         let array = self.known(position, role)?;
         self.few(array.len(), role)?;
         let integers = array.to_i64().map(<[i64]>::to_vec);
-        integers.ok_or_else(|| Problem::malformed(format!("its {role} (operand {position}) is no integers")))
+        integers.ok_or_else(|| Problem::malformed(format!("operand {position}, its {role}, has no integers")))
     }
 
     /// Returns the only integer of an operand that must be known.
@@ -179,7 +179,7 @@ impl<'c> NodeLowering<'c> {
         let array = self.known(position, role)?;
         match array.len() {
             1 => Ok(array.to_f32().first().copied()),
-            _ => Err(Problem::malformed(format!("its {role} (operand {position}) is no single number"))),
+            _ => Err(Problem::malformed(format!("operand {position}, its {role}, is no single number"))),
         }
     }
 
