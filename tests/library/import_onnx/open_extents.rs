@@ -445,6 +445,7 @@ fn operators_that_would_read_behind_the_extent_are_refused_by_name() {
     let last = [("axis", Attr::Int(0)), ("select_last_index", Attr::Int(1))];
     let plain: &[Node<'_>] = &[
         ("Concat", &["rows", "rows"], &[axis(0)]),
+        ("Slice", &["rows", "minus two", "end", "zero"], &[]),
         ("Concat", &["rows", "square"], &[axis(1)]),
         ("Gather", &["rows", "one"], &[axis(0)]),
         ("Slice", &["rows", "one", "end", "zero"], &[]),
@@ -459,6 +460,7 @@ fn operators_that_would_read_behind_the_extent_are_refused_by_name() {
     for (op, operands, attributes) in plain {
         let refusal = refusal(|m| {
             m.floats("seven", &[7, 4], &[1.0; 28]);
+            m.ints("minus two", &[-2]);
             m.node(op, operands, &["y"], attributes);
         });
         assert!(refusal.contains(op) && refusal.contains("and is at most 7"), "{op}: {refusal}");
@@ -472,6 +474,43 @@ fn operators_that_would_read_behind_the_extent_are_refused_by_name() {
             m.node(op, &operands, &["y"], &[]);
         });
         assert!(refusal.contains(op) && refusal.contains("is found in a run, and is at most 7"), "{op}: {refusal}");
+    }
+}
+
+/// A cache of a fixed number of earlier steps is put in front of those of the run, and the last of all are the next cache.
+#[test]
+fn a_cache_precedes_the_steps_of_the_run() {
+    let mut m = model();
+    m.input("cache", &[3, COLUMNS]);
+    m.ints("from the end", &[-3]);
+    m.ints("whole", &[i64::MAX]);
+    m.node("Concat", &["cache", "rows"], &["together"], &[axis(0)]);
+    m.node("Slice", &["together", "from the end", "whole", "zero"], &["next"], &[]);
+    m.node("Neg", &["together"], &["y"], &[]);
+    m.output("y");
+    m.output("next");
+    let cache: Vec<f32> = (0..3 * COLUMNS).map(|i| i as f32).collect();
+    agrees(&m, |rows| vec![Random(3).values(rows * COLUMNS as usize), cache.clone()], "cache");
+}
+
+/// The keys of earlier tokens, as many as the run says, are followed by those of new ones.
+#[test]
+fn places_behind_an_open_extent_follow_it() {
+    for (before, behind) in [(0, 1), (0, 3), (2, 1)] {
+        let mut m = model();
+        m.input("first", &[2, COLUMNS]);
+        m.input("last", &[behind, COLUMNS]);
+        let parts: &[&str] = if before == 0 { &["rows", "last"] } else { &["first", "rows", "last"] };
+        m.node("Concat", parts, &["together"], &[axis(0)]);
+        m.node("Transpose", &["together"], &["columns"], &[]);
+        m.node("MatMul", &["last", "columns"], &["likeness"], &[]);
+        m.node("Softmax", &["likeness"], &["shares"], &[]);
+        m.node("MatMul", &["shares", "together"], &["mixed"], &[]);
+        m.output("together");
+        m.output("mixed");
+        let list = |len: i64| (0..len * COLUMNS).map(|i| i as f32 / 8.0 - 1.0).collect::<Vec<f32>>();
+        let inputs = |rows| vec![Random(4).values(rows * COLUMNS as usize), list(2), list(behind)];
+        agrees(&m, inputs, &format!("{before} in front, {behind} behind"));
     }
 }
 

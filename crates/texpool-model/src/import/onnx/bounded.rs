@@ -8,7 +8,7 @@
 use super::{
     array::Array,
     bounded_axes::{at_most, each, mixed, rank},
-    bounded_indices, bounded_shapes, lower,
+    bounded_indices, bounded_joins, bounded_shapes, lower,
     masks::{self, Neutral},
     model::own_domain,
     node_lowering::{NodeLowering, is_extent},
@@ -181,7 +181,7 @@ fn stated(bound: usize) -> Problem {
 fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
     let bounds = match own {
         own if BY_ELEMENT.contains(&own) => by_element(ctx),
-        "Concat" => concat(ctx)?,
+        "Concat" => bounded_joins::concat(ctx)?,
         "MatMul" => product(ctx, [false; 2])?,
         "Gemm" => gemm(ctx)?,
         "LSTM" | "GRU" | "RNN" => return recurrent(ctx),
@@ -248,17 +248,6 @@ fn by_element(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
     let rank = operands.iter().map(|(dims, _)| dims.len()).max()?;
     let agreed: Option<Vec<_>> = (0..rank).map(|axis| agreed(&operands, rank, axis)).collect();
     Some(agreed?.into_iter().flatten().collect())
-}
-
-/// Tensors are joined along another axis, and all have the same extents along the others.
-fn concat(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
-    let operands = operands(ctx);
-    let Some((_, first)) = operands.first() else { return Ok(None) };
-    let along = ctx.axis(rank(ctx, 0), 1)?;
-    let is_alike = |(_, bounds): &(Vec<usize>, Vec<BoundedAxis>)| {
-        bounds.len() == first.len() && bounds.iter().zip(first).all(|(a, b)| a.is_like(b) && a.axis != along)
-    };
-    Ok(operands.iter().all(is_alike).then(|| first.clone()))
 }
 
 /// Rows and columns of a product are computed one by one. Sums over such an extent read zeros behind it.

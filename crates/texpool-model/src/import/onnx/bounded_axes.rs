@@ -2,6 +2,7 @@
 
 use super::{
     array::Array,
+    bounded_joins::last_places,
     bounded_windows::windowed,
     node_lowering::NodeLowering,
     value::{BoundedAxis, Computed, Size},
@@ -147,7 +148,8 @@ impl SliceStarts {
     }
 }
 
-/// A range of the axis begins at its first place, so that the result has as many places as the range, or as there are.
+/// A range of the axis begins at its first place, so that the result has as many places as the range, or as there are; or
+/// it has the last places, of which there are always as many.
 fn slice(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<Option<BoundedAxis>>, Problem> {
     let ends = ctx.list("ends", 2)?.unwrap_or_default();
     let SliceStarts { starts, steps, axes } = SliceStarts::of(ctx)?;
@@ -156,6 +158,12 @@ fn slice(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<Opt
     };
     match (starts.get(place), ends.get(place), steps.get(place)) {
         (Some(0), Some(&end @ 1..), Some(1)) => at_most(ctx, bounded, end as usize).map(Some),
+        (Some(start @ ..0), Some(&end), Some(1))
+            if end >= bounded.size.bound as i64 && start.unsigned_abs() <= bounded.size.least as u64 =>
+        {
+            last_places(ctx, 0, bounded, start.unsigned_abs() as usize)?;
+            Ok(Some(None))
+        }
         _ => Ok(None),
     }
 }
@@ -169,8 +177,8 @@ pub(super) fn rank(ctx: &NodeLowering<'_>, position: usize) -> usize {
 pub(super) fn mixed(bounded: &BoundedAxis) -> Problem {
     let (axis, bound) = (bounded.axis, bounded.size.bound);
     let reason = format!(
-        "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; its result would depend \
-         on the places between the two"
+        "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; the operator would also read \
+         the places behind the extent, which belong to no run"
     );
     Problem::new(
         reason,

@@ -10,6 +10,7 @@ mod bodies;
 mod bounded;
 mod bounded_axes;
 mod bounded_indices;
+mod bounded_joins;
 mod bounded_shapes;
 mod bounded_windows;
 mod derived_extents;

@@ -29,7 +29,11 @@ fn concat(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 }
 
 /// Concatenates values.
-pub(super) fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<Value, Problem> {
+pub(in crate::import::onnx) fn joined(
+    ctx: &mut NodeLowering<'_>,
+    values: &[Value],
+    along: usize,
+) -> Result<Value, Problem> {
     let dims = extents::concatenated(&values.iter().map(Value::dims).collect::<Vec<_>>(), along)?;
     let constants: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
     if let Some(arrays) = constants {

@@ -76,7 +76,7 @@ pub(super) fn picked(ctx: &mut NodeLowering<'_>, x: &Value, along: usize, list: 
 }
 
 /// Selects elements along an axis by indices of a run.
-pub(super) fn picked_by(
+pub(in crate::import::onnx) fn picked_by(
     ctx: &mut NodeLowering<'_>,
     x: &Value,
     along: usize,

@@ -36,8 +36,9 @@ mod unary;
 mod wrap;
 
 pub(super) use basic::two;
+pub(super) use concat::joined;
 pub(super) use conv::{Auto, spatial, stated_window};
-pub(super) use gather::expanded;
+pub(super) use gather::{expanded, picked_by};
 pub(super) use shapes::{kept_range, reshaped};
 pub(super) use wrap::wrapped;
 
