@@ -99,10 +99,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < output_count; i++) {
         OK(texpool_session_output(session, i, &info, error));
         outputs[i].name = info.name;
-        /* Read the computed numbers as floats for every element type, because the command writes them that way. */
-        outputs[i].bytes = info.elements * sizeof(float);
+        outputs[i].bytes = info.bytes;
         outputs[i].data = allocated(outputs[i].bytes);
-        outputs[i].element_type = TEXPOOL_F32;
+        outputs[i].element_type = info.element_type;
     }
     OK(texpool_session_run(session, inputs, input_count, outputs, output_count, error));
     for (size_t i = 0; i < output_count; i++) {
