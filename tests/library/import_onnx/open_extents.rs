@@ -493,6 +493,21 @@ fn a_cache_precedes_the_steps_of_the_run() {
     agrees(&m, |rows| vec![Random(3).values(rows * COLUMNS as usize), cache.clone()], "cache");
 }
 
+/// What a cache adds to the steps, a window without a border takes off again, so that the result is added to the steps.
+#[test]
+fn a_cache_and_a_window_leave_the_steps_of_the_run() {
+    let mut m = Model::new();
+    m.open_input("steps", 1, &[Dim::Is(1), Dim::Is(2), Dim::Named("n")]);
+    m.input("cache", &[1, 2, 3]);
+    m.floats("window", &[2, 1, 4], &[1.0, -0.5, 0.25, 2.0, 0.5, 1.0, -1.0, 0.125]);
+    m.node("Concat", &["cache", "steps"], &["together"], &[axis(2)]);
+    m.node("Conv", &["together", "window"], &["filtered"], &[("group", Attr::Int(2))]);
+    m.node("Add", &["filtered", "steps"], &["y"], &[]);
+    m.output("y");
+    let cache: Vec<f32> = (0..6).map(|i| i as f32 - 2.0).collect();
+    agrees(&m, |rows| vec![Random(6).values(rows * 2), cache.clone()], "cache and window");
+}
+
 /// The keys of earlier tokens, as many as the run says, are followed by those of new ones.
 #[test]
 fn places_behind_an_open_extent_follow_it() {

@@ -9,7 +9,8 @@ use crate::import::error::Problem;
 use texpool_ops::graph::{Binary, ElementType, Op};
 
 /// Returns `(factor * n + more) / stride`, rounded down, for an extent `n`. Equal formulas of one extent are computed once,
-/// so that branches of a network have the same extent.
+/// so that branches of a network have the same extent. A multiple or sum is traced back to what it was computed from: what
+/// a cache adds to an extent and a window takes off again leaves the extent itself.
 pub(super) fn derived(
     ctx: &mut NodeLowering<'_>,
     size: &Size,
@@ -17,6 +18,9 @@ pub(super) fn derived(
 ) -> Result<Size, Problem> {
     if [factor, more, stride] == [1, 0, 1] {
         return Ok(size.clone());
+    }
+    if let Some((from, [own_factor, own_more])) = ctx.lowering.open.sources.get(&size.count.tensor).cloned() {
+        return derived(ctx, &from, [factor * own_factor, factor * own_more + more, stride]);
     }
     let Size { count, least, bound } = size;
     let places = |n: usize| (factor * n as i64 + more).div_euclid(stride).max(0) as usize;
@@ -35,6 +39,9 @@ pub(super) fn derived(
                 }
             }
             ctx.lowering.open.derived.insert(key, tensor);
+            if stride == 1 {
+                ctx.lowering.open.sources.insert(tensor, (size.clone(), [factor, more]));
+            }
             tensor
         }
     };

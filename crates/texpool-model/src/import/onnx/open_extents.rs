@@ -26,6 +26,8 @@ pub(super) struct OpenExtents {
     pub(super) masks: HashMap<(TensorId, usize, usize), Computed>,
     /// Extents `(factor * n + more) / stride`, by the extent `n` and these numbers.
     pub(super) derived: HashMap<(TensorId, [i64; 3]), TensorId>,
+    /// Extents `factor * n + more`: the extent `n`, and these numbers.
+    pub(super) sources: HashMap<TensorId, (Size, [i64; 2])>,
     /// Places of a value that are not zero, and their number.
     pub(super) non_zero: HashMap<View, (Computed, Size)>,
     /// Extents that a run computes, by name, each with the most that the caller allows.
