@@ -98,7 +98,7 @@ fn each_run_gives_the_extent_that_it_found() {
 /// The most that a number may be for which there is room.
 const MOST: usize = 4;
 
-/// As many numbers from zero on as an input says, in an output with that extent, and their sum in one without it.
+/// Counts from zero up to an input. One output has that extent, and the other one is the sum.
 fn counted() -> Model {
     let mut m = OnnxModel::new();
     m.raw_input("n", 7, &[]);

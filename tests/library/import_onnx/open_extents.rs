@@ -493,7 +493,7 @@ fn a_cache_precedes_the_steps_of_the_run() {
     agrees(&m, |rows| vec![Random(3).values(rows * COLUMNS as usize), cache.clone()], "cache");
 }
 
-/// What a cache adds to the steps, a window without a border takes off again, so that the result is added to the steps.
+/// A cache adds places and a window without a border removes as many, so that the result can be added to the steps.
 #[test]
 fn a_cache_and_a_window_leave_the_steps_of_the_run() {
     let mut m = Model::new();

@@ -76,6 +76,18 @@ fn values_are_written_to_the_places_that_a_mask_selects() {
     }
 }
 
+/// Selects rows of `x` by flags, and numbers them from the first one and from the end.
+fn number_rows(m: &mut Model) {
+    m.tensor("start", 7, &[], &bytes(9, &0i64.to_le_bytes()));
+    m.tensor("step", 7, &[], &bytes(9, &1i64.to_le_bytes()));
+    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+    m.node("Compress", &["x", "condition"], &["rows"], &[("axis", Attr::Int(0))]);
+    m.node("Shape", &["rows"], &["shape"], &[]);
+    m.node("Gather", &["shape", "start"], &["count"], &[]);
+    m.node("Range", &["start", "count", "step"], &["numbers"], &[]);
+    m.node("Sub", &["numbers", "count"], &["from the end"], &[]);
+}
+
 /// Selected rows, of which two columns are replaced, one by indices that count from the end of both axes, and the
 /// greatest element of each row.
 fn columns() -> Model {
@@ -86,16 +98,9 @@ fn columns() -> Model {
     m.ints("first", &[0]);
     m.ints("last", &[-1]);
     m.floats("new", &[1], &[100.0]);
-    m.tensor("start", 7, &[], &bytes(9, &0i64.to_le_bytes()));
-    m.tensor("step", 7, &[], &bytes(9, &1i64.to_le_bytes()));
-    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
-    m.node("Compress", &["x", "condition"], &["rows"], &[("axis", Attr::Int(0))]);
-    m.node("Shape", &["rows"], &["shape"], &[]);
-    m.node("Gather", &["shape", "start"], &["count"], &[]);
-    m.node("Range", &["start", "count", "step"], &["numbers"], &[]);
+    number_rows(&mut m);
     m.node("Shape", &["numbers"], &["extent"], &[]);
     m.node("Expand", &["new", "extent"], &["values"], &[]);
-    m.node("Sub", &["numbers", "count"], &["from the end"], &[]);
     for (numbers, column, data, result) in
         [("numbers", "first", "rows", "one column"), ("from the end", "last", "one column", "y")]
     {
@@ -135,14 +140,7 @@ fn indices_of_a_run_look_up_selected_rows() {
     m.input("flags", &[5]);
     m.ints("zero", &[0]);
     m.ints("one", &[1]);
-    m.tensor("start", 7, &[], &bytes(9, &0i64.to_le_bytes()));
-    m.tensor("step", 7, &[], &bytes(9, &1i64.to_le_bytes()));
-    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
-    m.node("Compress", &["x", "condition"], &["rows"], &[("axis", Attr::Int(0))]);
-    m.node("Shape", &["rows"], &["shape"], &[]);
-    m.node("Gather", &["shape", "start"], &["count"], &[]);
-    m.node("Range", &["start", "count", "step"], &["numbers"], &[]);
-    m.node("Sub", &["numbers", "count"], &["from the end"], &[]);
+    number_rows(&mut m);
     m.node("Neg", &["numbers"], &["backwards from zero"], &[]);
     m.node("Sub", &["backwards from zero", "one"], &["backwards"], &[]);
     m.node("Gather", &["rows", "numbers"], &["a"], &[("axis", Attr::Int(0))]);

@@ -46,28 +46,26 @@ fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str>
 
 /// Returns the flags that bind the inputs that decide about refused operators.
 fn of_inputs(refused: &[UnsupportedOp]) -> String {
-    let names: BTreeSet<&str> = refused.iter().flat_map(|operator| &operator.inputs).map(String::as_str).collect();
-    if names.is_empty() {
-        return String::new();
-    }
+    let names = refused.iter().flat_map(|operator| &operator.inputs).map(String::as_str);
     let flag = |name: &str| {
         let usual = USUAL_CONSTANTS.iter().find(|(known, _)| *known == name.to_lowercase());
         let value = usual.map_or("VALUE", |(_, value)| value);
         format!("--constant {}", shell_word(Path::new(&format!("{name}={value}"))))
     };
-    let flags: Vec<String> = names.into_iter().map(flag).collect();
-    format!("\n  a constant in place of an input may do: {}", flags.join(" "))
+    advice("a constant in place of an input", names, flag)
 }
 
 /// Returns the flags that bound the extents which refused operators take from a run.
 fn of_extents(refused: &[UnsupportedOp]) -> String {
-    let names: BTreeSet<&str> = refused.iter().filter_map(|operator| operator.extent.as_deref()).collect();
-    if names.is_empty() {
-        return String::new();
-    }
+    let names = refused.iter().filter_map(|operator| operator.extent.as_deref());
     let flag = |name: &str| format!("--dim {}", shell_word(Path::new(&format!("{name}<=VALUE"))));
-    let flags: Vec<String> = names.into_iter().map(flag).collect();
-    format!("\n  an upper limit of the computed extent may do: {}", flags.join(" "))
+    advice("an upper limit of the computed extent", names, flag)
+}
+
+/// Returns the line that advises flags, one for each name. Empty if there are no names.
+fn advice<'n>(remedy: &str, names: impl Iterator<Item = &'n str>, flag: impl Fn(&str) -> String) -> String {
+    let flags: Vec<String> = names.collect::<BTreeSet<_>>().into_iter().map(flag).collect();
+    if flags.is_empty() { String::new() } else { format!("\n  {remedy} may do: {}", flags.join(" ")) }
 }
 
 fn of_flag(error: &CliError) -> &'static str {

@@ -418,7 +418,7 @@ pub(super) struct Problem {
     pub(super) remedy: Option<Box<Remedy>>,
 }
 
-/// What a caller may bind so that an operator is not refused.
+/// Binding by which the caller may avoid a refusal.
 #[derive(Clone, Debug)]
 pub(super) enum Remedy {
     /// Inputs of the model, to values.

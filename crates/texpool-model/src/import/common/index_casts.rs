@@ -17,6 +17,8 @@ const MOST: f32 = (1 << 22) as f32;
 /// Bounds all casts on whose results only rows of tables depend.
 pub(super) fn bound_index_casts(graph: &mut Graph) {
     let mut readers: IdVec<TensorId, Vec<NodeId>> = IdVec::from_elem(Vec::new(), &graph.tensors);
+    let mut is_output = IdVec::from_elem(false, &graph.tensors);
+    graph.outputs.iter().for_each(|&id| is_output[id] = true);
     let ids: Vec<NodeId> = (0..graph.nodes.len()).map(NodeId::new).collect();
     for &id in &ids {
         graph.nodes[id].operands().for_each(|operand| readers[operand].push(id));
@@ -25,22 +27,29 @@ pub(super) fn bound_index_casts(graph: &mut Graph) {
         let node = &graph.nodes[*id];
         matches!(node.op, Op::Unary(Unary::Trunc)) && node.epilogue.is_empty()
     };
-    let bounds: Vec<(NodeId, f32)> =
-        ids.into_iter().filter(is_cast).filter_map(|cast| Some((cast, bound(graph, &readers, cast)?))).collect();
+    let bounds: Vec<(NodeId, f32)> = ids
+        .into_iter()
+        .filter(is_cast)
+        .filter_map(|cast| Some((cast, bound(graph, (&readers, &is_output), cast)?)))
+        .collect();
     for &(cast, most) in &bounds {
         graph.nodes[cast].epilogue = Epilogue::of(Act::Unary(Unary::Clip { min: -most, max: most }));
     }
 }
 
 /// Returns a bound of a cast's results beyond which they lead to no row. `None` if anything else depends on them.
-fn bound(graph: &Graph, readers: &IdVec<TensorId, Vec<NodeId>>, cast: NodeId) -> Option<f32> {
+fn bound(
+    graph: &Graph,
+    (readers, is_output): (&IdVec<TensorId, Vec<NodeId>>, &IdVec<TensorId, bool>),
+    cast: NodeId,
+) -> Option<f32> {
     let mut found = vec![graph.nodes[cast].output];
     let mut nodes: Vec<NodeId> = Vec::new();
     let mut most = 0.0;
     let mut next = 0;
     while let Some(&tensor) = found.get(next) {
         next += 1;
-        if graph.outputs.contains(&tensor) || readers[tensor].len() > MOST_NODES {
+        if is_output[tensor] || readers[tensor].len() > MOST_NODES {
             return None;
         }
         for &id in &readers[tensor] {

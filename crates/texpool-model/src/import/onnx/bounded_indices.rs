@@ -1,7 +1,6 @@
 //! Rules of operators that look up or write places by their indices, for axes whose extent a run gives or finds.
 
 use super::{
-    array::Array,
     bounded_axes::rank,
     lower,
     masks::{self, Neutral},
@@ -100,7 +99,7 @@ pub(super) fn scatter_nd(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<Bounde
     }
     // An index outside every axis.
     let most = ctx.operand(0)?.dims().get(..named).unwrap_or_default().iter().max().copied().unwrap_or(0);
-    masks::replace(ctx, 1, &of_indices, &integers(vec![most as i64]))?;
+    masks::mask(ctx, 1, &of_indices, Neutral::Place(most))?;
     Ok(Some(of_data))
 }
 
@@ -118,8 +117,9 @@ pub(super) fn scatter_elements(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<
     if !are_alike {
         return Ok(None);
     }
-    let (own, written) = (|bounded: &&BoundedAxis| bounded.axis == along, of_indices.iter());
-    let (extent, written) = (of_data.iter().find(own), written.filter(own).cloned().collect::<Vec<_>>());
+    let is_along = |bounded: &&BoundedAxis| bounded.axis == along;
+    let extent = of_data.iter().find(is_along);
+    let written: Vec<BoundedAxis> = of_indices.iter().filter(is_along).cloned().collect();
     let indices = ctx.operand(1)?;
     if let Some(array) = indices.known() {
         return Ok((extent.is_none() || array.to_f32().iter().all(|&index| index >= 0.0)).then_some(of_data));
@@ -132,16 +132,12 @@ pub(super) fn scatter_elements(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<
     if let Some(bounded) = extent {
         shift_where(ctx, Binary::Less, &bounded.on(0), 1)?;
     }
-    masks::replace(ctx, 1, &written, &integers(vec![data.dims()[along] as i64]))?;
+    masks::mask(ctx, 1, &written, Neutral::Place(data.dims()[along]))?;
     if repeated.is_some() {
         let list = ctx.operand(1)?;
         ctx.operands[1] = Some(lower::expanded(ctx, &list, indices.dims())?);
     }
     Ok(Some(of_data))
-}
-
-fn integers(numbers: Vec<i64>) -> Value {
-    Value::Known(Array::of_ints(vec![numbers.len()], ElementType::I64, numbers))
 }
 
 /// Moves indices of one of the axes that a tuple names by the places between extent and bound: forwards from the extent on
@@ -153,16 +149,19 @@ fn shift_where(
     named: usize,
 ) -> Result<(), Problem> {
     let indices = ctx.operand(1)?;
-    let own = |number: i64| integers((0..named).map(|axis| if axis == bounded.axis { number } else { 0 }).collect());
+    let is_own = Value::integers((0..named).map(|axis| i64::from(axis == bounded.axis)).collect());
     let two = |ctx: &mut NodeLowering<'_>, binary, a: &Value, b: &Value| {
         lower::two(ctx, binary, a, b, ElementType::I64).map(Value::Computed)
     };
     let count = Value::Computed(bounded.size.count.clone());
-    let (limit, sign) = if compared == Binary::Less { (integers(vec![0]), -1) } else { (count.clone(), 1) };
-    let missing = two(ctx, Binary::Sub, &integers(vec![bounded.size.bound as i64]), &count)?;
-    let shift = two(ctx, Binary::Mul, &missing, &own(sign))?;
+    let missing = two(ctx, Binary::Sub, &Value::integers(vec![bounded.size.bound as i64]), &count)?;
+    let shift = two(ctx, Binary::Mul, &missing, &is_own)?;
+    let (limit, moved) = match compared {
+        Binary::Less => (Value::integers(vec![0]), Binary::Sub),
+        _ => (count, Binary::Add),
+    };
     let is_beyond = two(ctx, compared, &indices, &limit)?;
     let shift = two(ctx, Binary::ZeroUnless, &is_beyond, &shift)?;
-    ctx.operands[1] = Some(two(ctx, Binary::Add, &indices, &shift)?);
+    ctx.operands[1] = Some(two(ctx, moved, &indices, &shift)?);
     Ok(())
 }

@@ -2,7 +2,6 @@
 //! with a cache of earlier steps do.
 
 use super::{
-    array::Array,
     derived_extents::derived,
     lower::{joined, picked_by, two},
     node_lowering::NodeLowering,
@@ -61,15 +60,15 @@ fn moved_places(
     ctx.budget_for(&[total], size_of::<i64>(), 1)?;
     let elem = ElementType::I64;
     let count = Value::Computed(bounded.size.count.clone());
-    let places = integers((0..total as i64).collect());
-    let end = Value::Computed(two(ctx, Binary::Add, &count, &integers(vec![before as i64]), elem)?);
+    let places = Value::integers((0..total as i64).collect());
+    let end = Value::Computed(two(ctx, Binary::Add, &count, &Value::integers(vec![before as i64]), elem)?);
     let is_behind = Value::Computed(two(ctx, Binary::GreaterEqual, &places, &end, ElementType::Bool)?);
-    let missing = integers(vec![bounded.size.bound as i64]);
+    let missing = Value::integers(vec![bounded.size.bound as i64]);
     let missing = Value::Computed(two(ctx, Binary::Sub, &missing, &count, elem)?);
     let shift = Value::Computed(two(ctx, Binary::ZeroUnless, &is_behind, &missing, elem)?);
     let moved = Value::Computed(two(ctx, Binary::Add, &places, &shift, elem)?);
     // Places behind the extent of the result exist, too.
-    two(ctx, Binary::Minimum, &moved, &integers(vec![total as i64 - 1]), elem)
+    two(ctx, Binary::Minimum, &moved, &Value::integers(vec![total as i64 - 1]), elem)
 }
 
 /// Takes the last places of an axis of an operand, which has at least as many.
@@ -80,13 +79,9 @@ pub(super) fn last_places(
     places: usize,
 ) -> Result<(), Problem> {
     let x = ctx.operand(operand)?;
-    let from_end = integers((0..places as i64).map(|place| place - places as i64).collect());
+    let from_end = Value::integers((0..places as i64).map(|place| place - places as i64).collect());
     let count = Value::Computed(bounded.size.count.clone());
     let indices = two(ctx, Binary::Add, &from_end, &count, ElementType::I64)?;
     ctx.operands[operand] = Some(picked_by(ctx, &x, bounded.axis, &indices)?);
     Ok(())
-}
-
-fn integers(numbers: Vec<i64>) -> Value {
-    Value::Known(Array::of_ints(vec![numbers.len()], ElementType::I64, numbers))
 }

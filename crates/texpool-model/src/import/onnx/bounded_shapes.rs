@@ -172,7 +172,7 @@ pub(super) fn range(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
     Some(vec![BoundedAxis { axis: 0, size: size(ctx, 1, 0)?.clone() }])
 }
 
-/// As many of the greatest values as such an extent, among a number of values that is the same in each run.
+/// Such an extent is the number of the greatest values. The values that they are taken from have a fixed number.
 pub(super) fn greatest(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let mut result = extents_of(ctx, 0);
     let along = ctx.axis(result.len(), -1)?;

@@ -9,8 +9,8 @@ use crate::import::error::Problem;
 use texpool_ops::graph::{Binary, ElementType, Op};
 
 /// Returns `(factor * n + more) / stride`, rounded down, for an extent `n`. Equal formulas of one extent are computed once,
-/// so that branches of a network have the same extent. A multiple or sum is traced back to what it was computed from: what
-/// a cache adds to an extent and a window takes off again leaves the extent itself.
+/// so that branches of a network have the same extent. Multiples and sums are traced back to the extent that they were
+/// computed from. If a cache adds places and a window removes as many, the result is that extent again.
 pub(super) fn derived(
     ctx: &mut NodeLowering<'_>,
     size: &Size,

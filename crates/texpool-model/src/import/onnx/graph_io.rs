@@ -9,11 +9,11 @@ use super::{
     graph_lowering::GraphLowering,
     layout::AtomLayout,
     model::{Graph, GraphIo, IoType},
-    names::{MOST_PLACES, Names},
+    names::Names,
     preferred_input_layout::PreferredLayouts,
     sizes,
     tensor::ValueSource,
-    value::{BoundedAxis, Computed, Size, Value},
+    value::{BoundedAxis, Computed, MOST_PLACES, Size, Value},
 };
 use crate::import::{
     ImportOptions,
@@ -258,7 +258,7 @@ fn counts(bounds: &[(usize, BoundedAxis)], lowering: &mut GraphLowering) -> Resu
     Ok(())
 }
 
-/// Returns the index among the outputs of an extent, which is added if it is none yet.
+/// Returns the output index of an extent. Adds the output if it is missing.
 fn count(
     extent: TensorId,
     added: &mut HashMap<TensorId, usize>,

@@ -5,13 +5,10 @@ use super::{
     fold::math,
     lower::two,
     node_lowering::NodeLowering,
-    value::{BoundedAxis, Computed, Value},
+    value::{BoundedAxis, Computed, MOST_PLACES, Value},
 };
 use crate::import::error::Problem;
 use texpool_ops::graph::{Binary, ElementType, ReduceKind};
-
-/// The largest number up to which 32-bit floats hold all integers.
-const EXACT: i64 = 1 << f32::MANTISSA_DIGITS;
 
 /// A value that has no effect on an operator's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +19,8 @@ pub(super) enum Neutral {
     Least,
     /// Greater than or equal to all values.
     Greatest,
+    /// A place that an index names without an effect.
+    Place(usize),
 }
 
 impl Neutral {
@@ -45,12 +44,13 @@ impl Neutral {
         let number = match self {
             Self::Zero => 0.0,
             Self::One => 1.0,
+            Self::Place(place) => place as f32,
             Self::Least if elem.is_float() => f32::NEG_INFINITY,
             Self::Greatest if elem.is_float() => f32::INFINITY,
             Self::Least if elem == ElementType::Bool => 0.0,
             Self::Greatest if elem == ElementType::Bool => 1.0,
-            Self::Least => -EXACT as f32,
-            Self::Greatest => EXACT as f32,
+            Self::Least => -(MOST_PLACES as f32),
+            Self::Greatest => MOST_PLACES as f32,
         };
         if elem.is_float() {
             Array::of_floats(vec![], elem, &[number])
@@ -75,23 +75,6 @@ pub(super) fn mask(
     Ok(())
 }
 
-/// Replaces the places of an operand behind the extents of these axes by a number.
-pub(super) fn replace(
-    ctx: &mut NodeLowering<'_>,
-    position: usize,
-    bounds: &[BoundedAxis],
-    number: &Value,
-) -> Result<(), Problem> {
-    let mut x = ctx.operand(position)?;
-    let elem = x.element_type();
-    for bounded in bounds {
-        let inside = Value::Computed(inside(ctx, bounded, x.dims().len())?);
-        x = added(ctx, [&inside, &x, number], elem)?;
-    }
-    ctx.operands[position] = Some(x);
-    Ok(())
-}
-
 fn masked(ctx: &mut NodeLowering<'_>, x: &Value, bounded: &BoundedAxis, neutral: Neutral) -> Result<Value, Problem> {
     let elem = x.element_type();
     let inside = Value::Computed(inside(ctx, bounded, x.dims().len())?);
@@ -102,7 +85,7 @@ fn masked(ctx: &mut NodeLowering<'_>, x: &Value, bounded: &BoundedAxis, neutral:
         let (limit, pick) = match neutral {
             Neutral::Least => (Neutral::Greatest, Binary::Minimum),
             Neutral::Greatest => (Neutral::Least, Binary::Maximum),
-            Neutral::Zero | Neutral::One => return added(ctx, [&inside, x, &number], elem),
+            Neutral::Zero | Neutral::One | Neutral::Place(_) => return added(ctx, [&inside, x, &number], elem),
         };
         let limit = Value::Known(limit.number(elem));
         let limits = added(ctx, [&inside, &limit, &number], elem)?;

@@ -10,7 +10,7 @@ use super::{
     model::{Graph, Node, Tensor},
     passed::Passed,
     tensor::ValueSource,
-    value::{BoundedAxis, Computed, Size, Sizes, Value},
+    value::{BoundedAxis, Computed, MOST_PLACES, Size, Sizes, Value},
 };
 use crate::import::{
     error::{ImportError, Problem},
@@ -20,9 +20,6 @@ use texpool_ops::graph::ElementType;
 
 /// Memory that the tables need per name, in addition to its bytes.
 const NAME_BYTES: usize = 256;
-
-/// Greatest extent that 32-bit floats hold with all smaller ones.
-pub(super) const MOST_PLACES: usize = 1 << f32::MANTISSA_DIGITS;
 
 /// State of a name.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use super::{
     lower::kept_range,
     node_lowering::NodeLowering,
     op_registry::OnnxOpEntry,
-    value::{BoundedAxis, Computed, Size, Sizes, Value},
+    value::{BoundedAxis, Computed, MOST_PLACES, Size, Sizes, Value},
 };
 use crate::import::error::Problem;
 use texpool_ops::graph::ElementType;
@@ -93,9 +93,6 @@ pub(super) fn of_results(
     Ok(results.iter().map(|result| result.as_ref().map_or(Some(Sizes::new()), sizes)).collect())
 }
 
-/// Greatest number that extents are multiplied by, or that is added.
-const MOST: i64 = 1 << f32::MANTISSA_DIGITS;
-
 /// Returns the extents that the result of integer arithmetic with numbers holds: multiples and parts of extents, and sums
 /// with numbers. `None` for other operators, and if a result may be negative.
 fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Problem> {
@@ -116,7 +113,7 @@ fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Proble
     let mut result = Sizes::with_capacity(len);
     for place in 0..len {
         let (size, number) = (&sizes[place % sizes.len()], numbers[place % numbers.len()]);
-        if number.abs_diff(0) > MOST as u64 {
+        if number.unsigned_abs() > MOST_PLACES as u64 {
             return Ok(None);
         }
         let formula = match own {
@@ -132,7 +129,7 @@ fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Proble
             continue;
         };
         let is_plain = factor > 0 && stride > 0 && more + size.least as i64 >= 0;
-        if !is_plain || factor * size.bound as i64 + more > MOST {
+        if !is_plain || factor * size.bound as i64 + more > MOST_PLACES as i64 {
             return Ok(None);
         }
         result.push(Some(derived(ctx, size, formula)?));

@@ -3,6 +3,9 @@
 use super::{array::Array, layout::AtomLayout};
 use texpool_ops::graph::{ElementType, TensorId};
 
+/// Greatest extent that 32-bit floats hold with all smaller ones.
+pub(super) const MOST_PLACES: usize = 1 << f32::MANTISSA_DIGITS;
+
 /// A value that is already known, or one that is computed by a run.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
@@ -21,6 +24,11 @@ pub(super) struct Computed {
 }
 
 impl Value {
+    /// Returns a known list of integers.
+    pub(super) fn integers(list: Vec<i64>) -> Self {
+        Self::Known(Array::of_ints(vec![list.len()], ElementType::I64, list))
+    }
+
     pub(super) fn dims(&self) -> &[usize] {
         match self {
             Self::Known(array) => array.dims(),

@@ -21,7 +21,7 @@ use crate::import::{
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
         open_extents::view,
-        value::{BoundedAxis, Computed, Size, Value},
+        value::{BoundedAxis, Computed, MOST_PLACES, Size, Value},
     },
     op_registry::{All, Floats},
 };
@@ -46,9 +46,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     )
     .limits("number and limits must be known; 65536 boxes; not inside bodies and functions"),
 ];
-
-/// Largest number of places whose numbers 32-bit floats hold.
-const MOST_PLACES: usize = 1 << f32::MANTISSA_DIGITS;
 
 /// Places that flags mean.
 struct Found {
