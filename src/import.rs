@@ -11,7 +11,7 @@
 
 #[doc(inline)]
 pub use texpool_model::import::{
-    Array, BoundDim, Excess, FakeQuant, FileKind, ImportError, ImportOptions, ModelMetadata, Operator, Resource,
-    TooMuch, UnresolvedDim, UnsupportedOp, from_bytes, from_bytes_with, from_bytes_with_metadata, micro, open,
-    open_with, open_with_metadata, operators, read_tensor, supported,
+    Array, BoundDim, Excess, ExtentBound, FakeQuant, FileKind, ImportError, ImportOptions, ModelMetadata, Operator,
+    Resource, TooMuch, UnresolvedDim, UnsupportedOp, from_bytes, from_bytes_with, from_bytes_with_metadata, micro,
+    open, open_with, open_with_metadata, operators, read_tensor, supported,
 };

@@ -49,7 +49,7 @@ pub enum CarryProblem {
 impl CarryProblem {
     /// Returns the first mismatch.
     pub(super) fn between(output: &TensorInfo, input: &TensorInfo) -> Option<Self> {
-        if let Some(axis) = output.bounded_axis {
+        if let Some(&axis) = output.bounded_axes.first() {
             return Some(Self::Bounded(axis));
         }
         if output.dims != input.dims {

@@ -109,7 +109,7 @@ pub enum Error {
         /// The defect.
         source: ConvertError,
     },
-    /// Inputs were given extents that a run cannot have: beyond a [bound](crate::TensorInfo::bounded_axis), or others
+    /// Inputs were given extents that a run cannot have: beyond a [bound](crate::TensorInfo::bounded_axes), or others
     /// than an input has that shares the extent. Or a run computed an extent beyond its
     /// [limit](crate::import::ImportOptions::bounds), so that its outputs are incomplete.
     #[error(transparent)]

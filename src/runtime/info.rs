@@ -28,9 +28,9 @@ pub struct TensorInfo {
     pub element_type: ElementType,
     /// Quantisation of integer elements; `None` if integers represent themselves.
     pub quantization: Option<Quantization>,
-    /// Axis along which an input may have any extent up to the one in [`dims`](Self::dims), or along which the extent of
+    /// Axes along which an input may have any extent up to the one in [`dims`](Self::dims), or along which the extent of
     /// an output is found in each run, with that as the most that it can be.
-    pub bounded_axis: Option<usize>,
+    pub bounded_axes: Vec<usize>,
 }
 
 impl TensorInfo {
@@ -79,7 +79,7 @@ fn infos(graph: &Graph, tensors: &[TensorId]) -> Vec<TensorInfo> {
             dims: tensor.dims.clone(),
             element_type: tensor.element_type,
             quantization: tensor.quantization,
-            bounded_axis: None,
+            bounded_axes: Vec::new(),
         }
     };
     tensors.iter().map(info).collect()
@@ -90,7 +90,7 @@ pub(super) fn input_infos(graph: &Graph) -> Vec<TensorInfo> {
     let mut inputs = infos(graph, graph.caller_inputs());
     for bounded in &graph.bounded_inputs {
         if let Some(info) = inputs.get_mut(bounded.input) {
-            info.bounded_axis = Some(bounded.axis);
+            info.bounded_axes.push(bounded.axis);
         }
     }
     inputs
@@ -101,7 +101,7 @@ pub(super) fn output_infos(graph: &Graph) -> Vec<TensorInfo> {
     let mut outputs = infos(graph, graph.caller_outputs());
     for bounded in &graph.bounded {
         if let Some(info) = outputs.get_mut(bounded.output) {
-            info.bounded_axis = Some(bounded.axis);
+            info.bounded_axes.push(bounded.axis);
         }
     }
     outputs

@@ -10,7 +10,7 @@ use texpool_model::tensor::{
 };
 
 /// Results of a run in the model's order, or read results in the requested order. Outputs in textures of the caller
-/// are not included. An output with a [bounded axis](crate::TensorInfo::bounded_axis) has the extent that the run found.
+/// are not included. An output with [bounded axes](crate::TensorInfo::bounded_axes) has the extents that the run found.
 ///
 /// ```no_run
 /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), Box<dyn std::error::Error>> {
@@ -119,15 +119,12 @@ pub(super) fn outputs_of(compiled: &CompiledModel, values: Vec<(usize, Vec<f32>)
     let count = |output: usize| values.iter().find(|(other, _)| *other == output)?.1.first().copied();
     graph.check_limits(count)?;
     let counts: Vec<(usize, f32)> =
-        graph.bounded.iter().filter_map(|bounded| Some((bounded.output, count(bounded.count)?))).collect();
+        graph.bounded.iter().filter_map(|bounded| Some((bounded.count, count(bounded.count)?))).collect();
+    let found = |count: usize| counts.iter().find(|(other, _)| *other == count).map(|&(_, found)| found);
     let mut results = Vec::with_capacity(values.len());
     for (output, mut values) in values {
         let Some(info) = infos.get(output) else { continue };
-        let found = counts.iter().find(|(other, _)| *other == output);
-        let dims = match graph.bounded_output(output).zip(found) {
-            Some((bounded, &(_, count))) => bounded.cut(&info.dims, count, &mut values),
-            None => info.dims.clone(),
-        };
+        let dims = graph.cut_output(output, &mut values, found);
         let failed = |source| Error::Tensor { role: TensorRole::Output, name: info.name.clone(), source };
         let tensor = read_reals(values, TensorSpec { dims: &dims, ..info.spec() }).map_err(failed)?;
         results.push((output, info.name.clone(), tensor));

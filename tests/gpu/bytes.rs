@@ -272,7 +272,7 @@ fn textures_of_the_caller_hold_integers() {
         textures.write_rows(texture, 0, &texels).unwrap();
         session.bind_texture(TensorRole::Input, index, textures.texture(texture)).unwrap();
     }
-    assert_eq!(session.run(&[]).unwrap(), expected);
+    assert_eq!(session.run(&[] as &[&[f32]]).unwrap(), expected);
 }
 
 /// Integers of the caller arrive and return as they are; floats beyond them are counted.

@@ -133,7 +133,7 @@ fn textures_of_the_callers_are_read_and_written_in_place() {
     let mut session = Executor::new(&gpu, &graph, &options).unwrap();
     session.bind_texture(TensorRole::Input, 0, textures.texture(input)).unwrap();
     session.bind_texture(TensorRole::Output, 1, textures.texture(output)).unwrap();
-    let outputs = session.run(&[]).unwrap();
+    let outputs = session.run(&[] as &[&[f32]]).unwrap();
     assert_eq!(outputs, expected[..1]);
 
     let texels = textures.read(output).unwrap();

@@ -95,5 +95,5 @@ fn a_constant_that_must_be_computed_is() {
     let sum = b.node("sum", Op::Binary(Binary::Add), &[x, y], Act::None).unwrap();
     let graph = b.finish(&[turned, sum]).unwrap();
     let mut session = Executor::new(&open(), &graph, &ExecutorOptions::default()).unwrap();
-    assert_eq!(session.run(&[]).unwrap(), reference::outputs(&graph, &[]).unwrap());
+    assert_eq!(session.run(&[] as &[&[f32]]).unwrap(), reference::outputs(&graph, &[]).unwrap());
 }

@@ -96,7 +96,7 @@ impl Lane {
                 let error = self.session.run_into(&slices(&self.inputs), &mut outputs).unwrap_err();
                 assert!(matches!(error, GpuError::TensorLength { .. }), "{error:?}");
             }
-            3 => assert!(matches!(self.session.run(&[]), Err(GpuError::TensorCount { .. }))),
+            3 => assert!(matches!(self.session.run(&[] as &[&[f32]]), Err(GpuError::TensorCount { .. }))),
             4 => {
                 self.session.set_timeout(Duration::ZERO);
                 timely(self.run());

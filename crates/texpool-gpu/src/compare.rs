@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::{Executor, ExecutorOptions, Gpu, GpuError, RunWarnings, carry::first_values};
 use texpool_compile::{CompileOptions, CompiledModel};
 use texpool_ops::{
-    graph::{Graph, NotFinite},
+    graph::{Graph, InputValues, NotFinite},
     ops::reference,
 };
 use texpool_plan::{SearchControl, TexelFormat};
@@ -61,11 +61,11 @@ pub const fn tolerance(format: TexelFormat) -> f32 {
 /// # Errors
 /// As [`Executor::new`] and [`Executor::run`]; [`GpuError::Reference`] if the reference cannot compute a result;
 /// [`GpuError::Cancelled`] if `progress` stops the comparison.
-pub fn compare(
+pub fn compare<'v>(
     gpu: &Gpu,
     graph: &Graph,
     compile: CompileOptions,
-    inputs: &[&[f32]],
+    inputs: &[impl Into<InputValues<'v>> + Copy],
     tolerance: f32,
     progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Vec<StepDifference>, GpuError> {
@@ -80,11 +80,11 @@ pub fn compare(
 ///
 /// # Errors
 /// As [`compare`].
-pub fn compare_compiled(
+pub fn compare_compiled<'v>(
     gpu: &Gpu,
     compiled: CompiledModel,
     compile: CompileOptions,
-    inputs: &[&[f32]],
+    inputs: &[impl Into<InputValues<'v>> + Copy],
     tolerance: f32,
     mut progress: impl FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<(Vec<StepDifference>, RunWarnings), GpuError> {
@@ -98,7 +98,7 @@ pub fn compare_compiled(
         let zeros = || vec![0.0; graph.shape(graph.inputs[variable.input]).len()];
         first_values(variable).unwrap_or_else(zeros)
     });
-    let by_index: Vec<_> = inputs.iter().copied().enumerate().collect();
+    let by_index: Vec<_> = inputs.iter().map(|&values| values.into()).enumerate().collect();
     let given = graph.padded_inputs(&by_index, compiled.format().max_exact_integer() as usize)?;
     let owned: Vec<Vec<f32>> = given.into_iter().map(|(_, values)| values.into_owned()).chain(first).collect();
     // Uses the rewritten graph, whose nodes are the steps.

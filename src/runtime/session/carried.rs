@@ -55,7 +55,7 @@ impl Session {
             let (output, input) = (self.name(TensorRole::Output, from), self.name(TensorRole::Input, to));
             return Err(Error::Carry { output, input, problem });
         }
-        self.extents[to] = None;
+        self.dims[to] = None;
         Ok(self.executor.carry(from, to, None)?)
     }
 

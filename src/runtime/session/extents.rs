@@ -3,25 +3,34 @@
 use super::Session;
 use crate::runtime::Error;
 use texpool_gpu::Few;
+use texpool_model::tensor::TensorView;
 use texpool_ops::graph::BoundedInput;
 
 /// An extent, as the values of the hidden input that holds it.
 pub(super) type Extent = (usize, [f32; 1]);
 
 impl Session {
-    /// Returns the record of an input with a bounded axis, and the extents of this number of values.
-    pub(super) fn bounded_dims(&self, input: usize, values: usize) -> Option<(BoundedInput, Vec<usize>)> {
-        let bounded = *self.compiled.model().graph().bounded_input(input)?;
-        Some((bounded, bounded.dims_of(&self.inputs()[input].dims, values)?))
+    /// Returns the extents of values of an input with bounded axes. `None` if it has none, or if no extents fit the values.
+    pub(super) fn bounded_dims(&self, input: usize, values: &TensorView<'_>) -> Result<Option<Vec<usize>>, Error> {
+        let graph = self.compiled.model().graph();
+        if graph.bounded_axes_of_input(input).next().is_none() {
+            return Ok(None);
+        }
+        let Some(dims) = graph.given_dims(input, values.len(), values.dims())? else { return Ok(None) };
+        let exact = self.compiled.texels().max_exact_integer() as usize;
+        for bounded in graph.bounded_axes_of_input(input) {
+            graph.check_extent(bounded, exact, dims[bounded.axis])?;
+        }
+        Ok(Some(dims))
     }
 
     /// Returns the extents of a run for which some inputs are given with these extents. The others have those of their
     /// last values.
-    pub(super) fn extents(&self, given: &[(usize, usize)]) -> Result<Few<Extent>, Error> {
+    pub(super) fn extents(&self, given: &[(usize, &[usize])]) -> Result<Few<Extent>, Error> {
         let graph = self.compiled.model().graph();
-        let extent_of = |input: usize| {
-            let given = given.iter().find(|(other, _)| *other == input).map(|&(_, extent)| extent);
-            given.or(self.extents[input])
+        let extent_of = |bounded: &BoundedInput| {
+            let given = given.iter().find(|(input, _)| *input == bounded.input).map(|&(_, dims)| dims);
+            given.or(self.dims[bounded.input].as_deref())?.get(bounded.axis).copied()
         };
         let exact = self.compiled.texels().max_exact_integer() as usize;
         let mut extents = Few::new();

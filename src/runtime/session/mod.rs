@@ -50,7 +50,7 @@ pub struct Session {
     computed: Vec<Vec<f32>>,
     /// Extents of the inputs' last values along their bounded axes. `None` for an input without such an axis, or if its
     /// values are in a texture of the caller.
-    extents: Vec<Option<usize>>,
+    dims: Vec<Option<Vec<usize>>>,
 }
 
 impl CompiledModel {
@@ -99,8 +99,8 @@ impl Session {
         let executor = Executor::create(gpu, model, &compiled.executor_options(), textures, wait).await?;
         let reals = vec![Vec::new(); compiled.inputs().len()];
         let computed = vec![Vec::new(); compiled.outputs().len()];
-        let extents = vec![None; compiled.inputs().len()];
-        Ok(Self { compiled: compiled.clone(), executor, ticket, reals, computed, extents })
+        let dims = vec![None; compiled.inputs().len()];
+        Ok(Self { compiled: compiled.clone(), executor, ticket, reals, computed, dims })
     }
 
     /// Releases the device memory: the pool, weights that no other session uses, tables, and the session's own

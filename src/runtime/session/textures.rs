@@ -11,8 +11,8 @@ impl Session {
     /// the last few textures, so a camera can alternate between two or three at no cost. Cached textures stay alive
     /// until others replace them or the input is [unbound](Self::unbind_input).
     ///
-    /// A texture fills an input with a [bounded axis](crate::TensorInfo::bounded_axis) to its bound. Its extent is that of
-    /// the other inputs which share it, or else the bound.
+    /// A texture fills an input with [bounded axes](crate::TensorInfo::bounded_axes) to its bounds. Its extents are those
+    /// of the other inputs which share them, or else the bounds.
     ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session, camera: &texpool::wgpu::Texture) -> Result<(), texpool::Error> {
@@ -30,8 +30,8 @@ impl Session {
 
     /// Makes the model write this output to one of the caller's textures, from the next run on. The texture must match
     /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout). To be [read](Self::read) as well, it
-    /// needs the usage `COPY_SRC`. An output with a [bounded axis](crate::TensorInfo::bounded_axis) fills the texture to
-    /// its bound; only reading it tells how many of its places have a meaning.
+    /// needs the usage `COPY_SRC`. An output with [bounded axes](crate::TensorInfo::bounded_axes) fills the texture to
+    /// its bounds; only reading it tells how many of its places have a meaning.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, session: &mut texpool::Session) -> Result<(), texpool::Error> {
@@ -56,7 +56,7 @@ impl Session {
         let index = self.compiled.model().index(role, key)?;
         self.executor.bind_texture(role, index, texture)?;
         if role == TensorRole::Input {
-            self.extents[index] = None;
+            self.dims[index] = None;
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ impl Session {
     pub fn unbind_input<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<(), Error> {
         let index = self.compiled.model().index(TensorRole::Input, key.into())?;
         self.executor.unbind_texture(TensorRole::Input, index);
-        self.extents[index] = None;
+        self.dims[index] = None;
         Ok(())
     }
 
@@ -127,7 +127,7 @@ impl Session {
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], and [`Error::Gpu`] if memory runs out.
     pub fn input_texture<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<wgpu::Texture, Error> {
         let index = self.compiled.model().index(TensorRole::Input, key.into())?;
-        self.extents[index] = None;
+        self.dims[index] = None;
         Ok(self.executor.texture(TensorRole::Input, index)?)
     }
 

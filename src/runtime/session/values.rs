@@ -15,8 +15,8 @@ struct GivenInput<'t> {
     input: usize,
     /// Its floats in the caller's memory; `None` if they were converted.
     floats: Option<&'t [f32]>,
-    /// Its extent along its bounded axis, if it has one.
-    extent: Option<usize>,
+    /// Its extents, if it has bounded axes.
+    dims: Option<Vec<usize>>,
 }
 
 /// The inputs of a run.
@@ -29,8 +29,9 @@ impl Session {
     /// Runs the model on values, waits, and returns every output that is neither bound to a texture nor
     /// [carried](Self::carry).
     ///
-    /// Inputs are identified by name or index. An input with a [bounded axis](crate::TensorInfo::bounded_axis) may have
-    /// any extent up to the bound, without another plan. An omitted input keeps its previous values: those that were
+    /// Inputs are identified by name or index. An input with [bounded axes](crate::TensorInfo::bounded_axes) may have any
+    /// extents up to the bounds, without another plan. Values of an input with several such axes need extents
+    /// ([`TensorView::new`]). An omitted input keeps its previous values: those that were
     /// written, or the contents of its texture. If all inputs already have values, [`submit`](Self::submit) and
     /// [`read`](Self::read) also work. Elements are of the model's type or 32-bit floats.
     ///
@@ -104,8 +105,8 @@ impl Session {
     /// conversion. Dense 32-bit floats are copied only once: inputs from the caller's memory to the upload buffer,
     /// outputs from the readback buffer to the caller's memory.
     ///
-    /// An output with a [bounded axis](crate::TensorInfo::bounded_axis) is written with zeros behind the extent that the
-    /// run found. [`run`](Self::run) and [`read`](Self::read) return it with that extent.
+    /// An output with [bounded axes](crate::TensorInfo::bounded_axes) is written with zeros behind the extents that the
+    /// run found. [`run`](Self::run) and [`read`](Self::read) return it with those extents.
     ///
     /// After the first runs, a run allocates on the heap what wgpu does, and a channel for each tensor. It allocates
     /// more for values that are reordered, such as `[N, C, H, W]` of an ONNX model, for values that are streamed, and
@@ -189,8 +190,7 @@ impl Session {
         let Self { compiled, executor, reals, computed, .. } = self;
         let graph = compiled.model().graph();
         let infos = compiled.outputs();
-        let bounded = |output: usize| graph.bounded_output(output);
-        for bounded in seen.iter().filter_map(|&output| bounded(output)) {
+        for bounded in seen.iter().flat_map(|&output| graph.bounded_axes_of_output(output)) {
             if counts.iter().all(|&(count, _)| count != bounded.count) {
                 counts.push((bounded.count, [0.0]));
             }
@@ -205,10 +205,10 @@ impl Session {
         let found: Few<(usize, f32)> =
             places.iter().map(|(output, values)| (*output, values.first().copied().unwrap_or_default())).collect();
         for (output, values) in &mut places {
-            if let Some(bounded) = bounded(*output)
-                && let Some(&(_, count)) = found.iter().find(|(other, _)| *other == bounded.count)
-            {
-                bounded.clear(&infos[*output].dims, count, values);
+            for bounded in graph.bounded_axes_of_output(*output) {
+                if let Some(&(_, count)) = found.iter().find(|(other, _)| *other == bounded.count) {
+                    bounded.clear(&infos[*output].dims, count, values);
+                }
             }
         }
         drop(places);
@@ -236,10 +236,11 @@ impl Session {
         }
         let indices: Few<usize> = provided.iter().map(|given| given.input).collect();
         self.check_complete(&indices)?;
-        let given: Few<(usize, usize)> =
-            provided.iter().filter_map(|given| Some((given.input, given.extent?))).collect();
+        let given: Few<(usize, &[usize])> =
+            provided.iter().filter_map(|given| Some((given.input, given.dims.as_deref()?))).collect();
         let extents = self.extents(&given)?;
-        provided.iter().for_each(|given| self.extents[given.input] = given.extent);
+        drop(given);
+        provided.iter_mut().for_each(|given| self.dims[given.input] = given.dims.take());
         Ok(GivenInputs { values: provided, extents })
     }
 
@@ -262,45 +263,37 @@ impl Session {
     /// As [`run`](Self::run).
     pub fn write<'k>(&mut self, key: impl Into<TensorKey<'k>>, values: TensorView<'_>) -> Result<(), Error> {
         let input = self.compiled.model().index(TensorRole::Input, key.into())?;
-        let GivenInput { floats, extent, .. } = self.convert(input, &values)?;
+        let GivenInput { floats, dims, .. } = self.convert(input, &values)?;
         self.executor.write(input, floats.unwrap_or(&self.reals[input]))?;
-        self.extents[input] = extent;
+        self.dims[input] = dims;
         Ok(())
     }
 
     /// Returns an input's floats if they can be used in place; otherwise converts the values into `reals`. Those of an
-    /// input with a bounded axis may have fewer places, and get zeros behind them.
+    /// input with bounded axes may have fewer places, and get zeros behind them.
     fn convert<'t>(&mut self, input: usize, values: &TensorView<'t>) -> Result<GivenInput<'t>, Error> {
         if self.executor.is_bound(TensorRole::Input, input) {
             let reason = "write that texture, or unbind it first";
             return Err(Error::Bound { role: TensorRole::Input, name: self.name(TensorRole::Input, input), reason });
         }
         let (integer_range, texels) = (self.compiled.integer_range(input), self.compiled.texels());
-        let bounded = self.bounded_dims(input, values.len());
+        let bounded = self.bounded_dims(input, values)?;
         let info = &self.compiled.inputs()[input];
-        let extent = match &bounded {
-            Some((bounded, dims)) => {
-                let found = dims[bounded.axis];
-                self.compiled.model().graph().check_extent(bounded, texels.max_exact_integer() as usize, found)?;
-                Some(found)
-            }
-            None => None,
-        };
-        let dims = bounded.as_ref().map_or(&info.dims, |(_, dims)| dims);
+        let dims = bounded.as_ref().unwrap_or(&info.dims);
         let spec = TensorSpec { integer_range, dims, ..info.spec() };
         let reals = borrow_reals(values, spec, texels, &mut self.reals[input]);
         let mut floats = reals.map_err(|source| self.unfit(TensorRole::Input, input, source))?;
-        if let Some((bounded, dims)) = bounded
-            && dims != self.inputs()[input].dims
+        if let Some(dims) = &bounded
+            && *dims != self.inputs()[input].dims
         {
             let room = &mut self.reals[input];
             if let Some(given) = floats.take() {
                 room.clear();
                 room.extend_from_slice(given);
             }
-            bounded.pad(&self.compiled.inputs()[input].dims, room);
+            self.compiled.model().graph().pad_input(input, dims, room);
         }
-        Ok(GivenInput { input, floats, extent })
+        Ok(GivenInput { input, floats, dims: bounded })
     }
 
     /// Creates the error for values or memory that do not match an input or output.

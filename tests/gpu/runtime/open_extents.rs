@@ -36,7 +36,7 @@ fn file() -> Vec<u8> {
 
 /// The model for any number of rows.
 fn open() -> Model {
-    let bounds = [("n".to_owned(), MOST)].into();
+    let bounds = [("n".to_owned(), MOST.into())].into();
     Model::from_bytes_with(file(), &ImportOptions { bounds, ..ImportOptions::default() }).unwrap()
 }
 
@@ -83,10 +83,10 @@ fn one_session_gives_the_same_as_one_for_each_extent() {
         })
         .collect();
     for compiled in compiled(&context) {
-        let infos: Vec<_> = compiled.inputs().iter().map(|info| (&*info.name, info.bounded_axis)).collect();
-        assert_eq!(infos, [("rows", Some(0)), ("weights", Some(1))]);
-        let bounded: Vec<_> = compiled.outputs().iter().map(|info| info.bounded_axis).collect();
-        assert_eq!(bounded, [Some(0), None, None, Some(1)]);
+        let infos: Vec<_> = compiled.inputs().iter().map(|info| (&*info.name, &info.bounded_axes[..])).collect();
+        assert_eq!(infos, [("rows", &[0][..]), ("weights", &[1])]);
+        let bounded: Vec<_> = compiled.outputs().iter().map(|info| &info.bounded_axes[..]).collect();
+        assert_eq!(bounded, [&[0][..], &[], &[], &[1]]);
         assert_eq!(compiled.inputs()[0].dims, [MOST, COLUMNS]);
         let mut session = compiled.session().unwrap();
         for (seed, (&rows, expected)) in order.iter().zip(&exact).enumerate() {

@@ -15,8 +15,8 @@ use super::{
 fn outputs(graph: &Graph, inputs: &[&[f32]]) -> Vec<(Vec<usize>, Vec<f32>)> {
     let inputs: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();
     let mut outputs = reference::outputs(graph, &inputs).unwrap();
-    graph.cut_outputs(&mut outputs);
-    outputs.into_iter().enumerate().map(|(i, values)| (graph.output_dims(i, values.len()), values)).collect()
+    let dims = graph.cut_outputs(&mut outputs);
+    dims.into_iter().zip(outputs).collect()
 }
 
 /// A body that doubles `v`, counts in `n`, and goes on while the sum of `v` is below `limit`. It collects `v`.
@@ -158,7 +158,7 @@ fn an_extent_of_a_run_counts_iterations() {
     m.node("Gather", &["extents", "zero"], &["count"], &[]);
     m.node("Loop", &["count", "", "x"], &["y", "all"], &[("body", adding())]);
     ["y", "all"].iter().for_each(|name| m.output(name));
-    let options = ImportOptions { bounds: [("n".to_owned(), 5)].into(), ..ImportOptions::default() };
+    let options = ImportOptions { bounds: [("n".to_owned(), 5.into())].into(), ..ImportOptions::default() };
     let graph = texpool_model::import::from_bytes_with(std::sync::Arc::new(m.bytes()), &options).unwrap();
     for n in 1..=5 {
         let results = outputs(&graph, &[&[0.0; 5], &[1.0, 2.0], &[n as f32]]);

@@ -24,6 +24,7 @@ mod metadata;
 mod names;
 mod node_order;
 mod open_extents;
+mod open_images;
 mod options;
 mod outline;
 mod qlinear;

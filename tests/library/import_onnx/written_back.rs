@@ -18,8 +18,8 @@ type Outputs = Vec<(Vec<usize>, Vec<f32>)>;
 fn outputs(graph: &Graph, inputs: &[Vec<f32>]) -> Result<Outputs, ExtentError> {
     let mut outputs = reference::outputs(graph, inputs).unwrap();
     graph.check_limits(|output| outputs[output].first().copied())?;
-    graph.cut_outputs(&mut outputs);
-    Ok(outputs.into_iter().enumerate().map(|(i, values)| (graph.output_dims(i, values.len()), values)).collect())
+    let dims = graph.cut_outputs(&mut outputs);
+    Ok(dims.into_iter().zip(outputs).collect())
 }
 
 /// Returns the bits of a number as flags.
@@ -190,7 +190,7 @@ fn counted(outputs: &[&str]) -> Model {
 const ALL: [&str; 8] = ["numbers", "repeated", "zeros", "part", "values", "places", "total", "negated"];
 
 fn limited(m: &Model, name: &str, most: usize) -> Result<Graph, ImportError> {
-    let bounds = [(name.to_owned(), most)].into();
+    let bounds = [(name.to_owned(), most.into())].into();
     import_with(m.bytes(), &ImportOptions { bounds, ..ImportOptions::default() })
 }
 

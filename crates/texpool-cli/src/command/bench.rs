@@ -36,7 +36,7 @@ use texpool_compile::{
     option_text::{parse_seconds, parse_texture_planner},
 };
 use texpool_gpu::ExecutorOptions;
-use texpool_ops::graph::{Graph, TensorId};
+use texpool_ops::graph::{Graph, InputValues, TensorId};
 use texpool_plan::Planner;
 use tracing::debug_span;
 
@@ -204,10 +204,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
     let inputs = random(&graph);
-    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = debug_span!("first run").in_scope(|| session.run(&slices))?;
+    let given: Vec<InputValues<'_>> = inputs.iter().map(InputValues::from).collect();
+    let mut outputs = debug_span!("first run").in_scope(|| session.run(&given))?;
     let cold_ms = ms(cold.elapsed());
-    debug_span!("second run").in_scope(|| session.run_into(&slices, &mut outputs))?;
+    debug_span!("second run").in_scope(|| session.run_into(&given, &mut outputs))?;
     if args.storage == Storage::Buffer {
         return compare_storage::run(&gpu, session, args.seconds, json);
     }
@@ -215,7 +215,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
     for_time("measuring runs", args.seconds, MIN_RUNS, || {
         let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
-        debug_span!("run").in_scope(|| session.run_into(&slices, &mut outputs))?;
+        debug_span!("run").in_scope(|| session.run_into(&given, &mut outputs))?;
         wall.push(ms(begun.elapsed()));
         cpu.push(ms(cpu_begun.elapsed()));
         Ok(true)

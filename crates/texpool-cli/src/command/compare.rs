@@ -128,7 +128,7 @@ fn steps(
     let (compiled, _) = setup_model::kept_or_compiled(graph, &options, &args.model.search())?;
     setup_model::check_interrupted("planning")?;
     inputs.check_ranges(compiled.graph(), args.model.format())?;
-    let inputs = inputs.slices();
+    let inputs = inputs.given();
     let compared = progress::with_progress(None, |control| {
         control.report(Progress::new("computing the references", 0, 0));
         let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
@@ -163,7 +163,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<(Ve
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
     let (mut session, _) = setup_model::session(gpu, graph, &options, &args.model.search())?;
     inputs.check_ranges(session.compiled().graph(), args.model.format())?;
-    let outputs = progress::during("running", || session.run(&inputs.slices()))?;
+    let outputs = progress::during("running", || session.run(&inputs.given()))?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&outputs).zip(graph.caller_outputs()) {
         let tensor = &graph.tensors[tensor];

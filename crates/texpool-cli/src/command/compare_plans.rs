@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::time::Duration;
 use texpool_compile::CompileOptions;
 use texpool_gpu::{ExecutorOptions, Gpu};
-use texpool_ops::graph::Graph;
+use texpool_ops::graph::{Graph, InputValues};
 
 #[derive(Serialize)]
 struct Answer {
@@ -69,14 +69,14 @@ pub(super) fn run(
     json: bool,
 ) -> Result<(), CliError> {
     let inputs = random(graph);
-    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let given: Vec<InputValues<'_>> = inputs.iter().map(InputValues::from).collect();
     let with = |(_, options): &(PlanChoice, CompileOptions)| {
         let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
         let (session, _) = setup_model::session(gpu, graph, &options, search)?;
-        TimedSession::new(session, &slices)
+        TimedSession::new(session, &given)
     };
     let mut timed = settings.iter().map(with).collect::<Result<Vec<_>, CliError>>()?;
-    let rounds = in_turns::run(&mut timed, &slices, *time)?;
+    let rounds = in_turns::run(&mut timed, &given, *time)?;
     let plans = settings.iter().zip(&timed).map(|((choice, _), mine)| plan(choice, mine, &timed[0])).collect();
     let answer = Answer { model: graph.name.clone(), device: Device::of(gpu), rounds, plans };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }

@@ -9,6 +9,7 @@ use cpu_time::ProcessTime;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use texpool_gpu::Executor;
+use texpool_ops::graph::InputValues;
 
 /// Minimum number of rounds, however short the given time is.
 pub(super) const MIN_ROUNDS: usize = 5;
@@ -71,7 +72,7 @@ pub(super) struct TimedSession {
 
 impl TimedSession {
     /// Runs the session once, as a warm-up that is not timed. Variables begin with their first values.
-    pub(super) fn new(mut session: Executor, inputs: &[&[f32]]) -> Result<Self, CliError> {
+    pub(super) fn new(mut session: Executor, inputs: &[InputValues<'_>]) -> Result<Self, CliError> {
         session.reset_carried();
         let outputs = session.run(inputs)?;
         Ok(Self { session, outputs, times: RoundTimes::default() })
@@ -85,11 +86,14 @@ impl TimedSession {
 }
 
 /// Runs the sessions in turns for `time`, with a progress bar. Returns the number of rounds.
-pub(super) fn run(timed: &mut [TimedSession], inputs: &[&[f32]], time: Duration) -> Result<usize, CliError> {
+pub(super) fn run(timed: &mut [TimedSession], inputs: &[InputValues<'_>], time: Duration) -> Result<usize, CliError> {
     let mut rounds = 0;
     for_time("measuring plans in turns", time, MIN_ROUNDS, || {
         for TimedSession { session, outputs, times } in &mut *timed {
-            times.measure(|| Ok(session.run_into(inputs, outputs)?))?;
+            times.measure(|| {
+                session.run_into(inputs, outputs)?;
+                Ok(())
+            })?;
         }
         rounds += 1;
         Ok(true)

@@ -23,7 +23,7 @@ use texpool_model::tensor::{
     ConvertError, TensorView,
     convert::{TensorSpec, borrow_reals},
 };
-use texpool_ops::graph::{ElementType, Graph, Quantization, Tensor, TensorId};
+use texpool_ops::graph::{BoundedInput, ElementType, Graph, InputValues, Quantization, Tensor, TensorId};
 use texpool_plan::TexelFormat;
 
 /// Where a run's inputs come from.
@@ -59,6 +59,7 @@ pub(super) struct Inputs {
 
 /// An input as it was read.
 struct Read {
+    dims: Vec<usize>,
     values: Vec<f32>,
     picture: Option<(RgbImage, PictureUse)>,
 }
@@ -209,22 +210,23 @@ impl InputArgs {
     ) -> Result<Inputs, CliError> {
         let tensors = || graph.caller_inputs().iter().map(|&t| &graph.tensors[t]);
         let read: Vec<Read> = if set.0.is_empty() {
-            random(graph).into_iter().map(|values| Read { values, picture: None }).collect()
+            let all = random(graph).into_iter().zip(tensors());
+            all.map(|(values, tensor)| Read { dims: tensor.dims.clone(), values, picture: None }).collect()
         } else {
             let read = set.0.iter().zip(tensors()).enumerate().map(|(i, (text, tensor))| {
                 let path = file_or_name(text)?;
-                let bounded_axis = graph.bounded_input(i).map(|bounded| bounded.axis);
-                let read = self.read_one(&path, (tensor, bounded_axis), entry, format);
+                let bounded: Vec<BoundedInput> = graph.bounded_axes_of_input(i).copied().collect();
+                let read = self.read_one(&path, (tensor, &bounded), entry, format);
                 read.map_err(|source| CliError::input(tensor, source))
             });
             read.collect::<Result<_, _>>()?
         };
         let mut inputs = Inputs { values: vec![], described: vec![], picture: None };
-        for (i, (tensor, Read { values, picture })) in tensors().zip(read).enumerate() {
+        for (i, (tensor, Read { dims, values, picture })) in tensors().zip(read).enumerate() {
             let (picture, preprocessing) = picture.unzip();
             inputs.described.push(Input {
                 name: tensor.name.clone(),
-                shape: dims_of(graph, i, values.len()),
+                shape: dims,
                 values: ValueSummary::from_slice(&values),
                 random: set.0.is_empty(),
                 file: set.0.get(i).map(|file| printable(file).to_string()),
@@ -240,43 +242,30 @@ impl InputArgs {
     fn read_one(
         &self,
         path: &Path,
-        (tensor, bounded_axis): (&Tensor, Option<usize>),
+        (tensor, bounded): (&Tensor, &[BoundedInput]),
         entry: Option<&Entry>,
         format: TexelFormat,
     ) -> Result<Read, IoError> {
         let file = InputFile::open(path)?;
         if file.is_array() {
-            return Ok(Read { values: file.input(tensor.into(), bounded_axis, format)?, picture: None });
+            let axes: Vec<usize> = bounded.iter().map(|bounded| bounded.axis).collect();
+            let (dims, values) = file.input(tensor.into(), &axes, format)?;
+            return Ok(Read { dims, values, picture: None });
         }
         let picture = file.picture()?;
-        // A picture is a batch of one.
-        let one =
-            bounded_axis.filter(|&axis| axis == 0).map(|_| Tensor { dims: batch_of_one(tensor), ..tensor.clone() });
-        let tensor = one.as_ref().unwrap_or(tensor);
-        let Some((values, used)) = self.picture.values(path, &picture, tensor, entry)? else {
+        let Some((values, used)) = self.picture.values(path, &picture, (tensor, bounded), entry)? else {
             return Err(IoError::NotAPictureInput { path: path.into(), expected: tensor.dims.clone() });
         };
         check_pixels(path, tensor, &values)?;
-        Ok(Read { values, picture: Some((picture, used)) })
+        Ok(Read { dims: used.dims.clone(), values, picture: Some((picture, used)) })
     }
-}
-
-/// Returns extents with a batch of one.
-fn batch_of_one(tensor: &Tensor) -> Vec<usize> {
-    tensor.dims.iter().enumerate().map(|(axis, &extent)| if axis == 0 { 1 } else { extent }).collect()
-}
-
-/// Returns the extents of an input, given the number of its values.
-fn dims_of(graph: &Graph, input: usize, values: usize) -> Vec<usize> {
-    let dims = &graph.tensors[graph.inputs[input]].dims;
-    graph.bounded_input(input).and_then(|bounded| bounded.dims_of(dims, values)).unwrap_or_else(|| dims.clone())
 }
 
 /// Lists the inputs of a model.
 fn listed(graph: &Graph) -> String {
     let one = |(i, &t): (usize, &TensorId)| {
-        let bounded_axis = graph.bounded_input(i).map(|bounded| bounded.axis);
-        format!("{} {}", printable(&graph.tensors[t].name), with_bound(&graph.tensors[t].dims, bounded_axis))
+        let axes: Vec<usize> = graph.bounded_axes_of_input(i).map(|bounded| bounded.axis).collect();
+        format!("{} {}", printable(&graph.tensors[t].name), with_bound(&graph.tensors[t].dims, &axes))
     };
     graph.caller_inputs().iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -288,16 +277,20 @@ impl Inputs {
         pictures.chain(&self.described).find_map(Input::view)
     }
 
+    /// Returns a copy of the extents and values of each input.
+    pub(super) fn arrays(&self) -> Vec<(Vec<usize>, Vec<f32>)> {
+        self.described.iter().zip(&self.values).map(|(input, values)| (input.shape.clone(), values.clone())).collect()
+    }
+
     /// Returns the values in the form that sessions take.
-    pub(super) fn slices(&self) -> Vec<&[f32]> {
-        self.values.iter().map(Vec::as_slice).collect()
+    pub(super) fn given(&self) -> Vec<InputValues<'_>> {
+        self.values.iter().zip(&self.described).map(|(values, input)| InputValues::new(values, &input.shape)).collect()
     }
 
     /// Checks that the compiled model, with texels of `format`, computes exactly with the integers among the values.
     pub(super) fn check_ranges(&self, compiled: &Graph, format: TexelFormat) -> Result<(), CliError> {
         let mut unused = Vec::new();
-        for (i, (&tensor, values)) in compiled.inputs.iter().zip(&self.values).enumerate() {
-            let dims = dims_of(compiled, i, values.len());
+        for (&tensor, (values, input)) in compiled.inputs.iter().zip(self.values.iter().zip(&self.described)) {
             let tensor = &compiled.tensors[tensor];
             let refused = |source| CliError::Value { input: tensor.name.clone(), source };
             let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
@@ -305,7 +298,7 @@ impl Inputs {
             if let Some(index) = values.iter().position(|&value| counts && f64::from(value).abs() > exact) {
                 return Err(refused(ConvertError::Inexact { index, value: values[index] as i128, format }));
             }
-            let spec = TensorSpec { dims: &dims, ..TensorSpec::from(tensor) };
+            let spec = TensorSpec { dims: &input.shape, ..TensorSpec::from(tensor) };
             borrow_reals(&TensorView::from(&values[..]), spec, format, &mut unused).map_err(refused)?;
         }
         Ok(())

@@ -13,7 +13,7 @@ use std::time::Duration;
 use texpool_cache::CachedPlan;
 use texpool_compile::{CompileOptions, CompiledModel, Objective};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu};
-use texpool_ops::graph::Graph;
+use texpool_ops::graph::{Graph, InputValues};
 
 /// Plans that are looked up, the smallest budget last.
 const BUDGETS: [(&str, u64); 3] = [("8MiB", 8 << 20), ("4MiB", 4 << 20), ("2MiB", 2 << 20)];
@@ -92,9 +92,9 @@ impl Smaller {
         self,
         (session, options): (Executor, &ExecutorOptions),
         (graph, gpu, search): (&Graph, &Gpu, &Search),
-        inputs: &[Vec<f32>],
+        inputs: &[(Vec<usize>, Vec<f32>)],
     ) -> Result<Self, CliError> {
-        let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        let inputs: Vec<_> = inputs.iter().map(|(dims, values)| InputValues::new(values, dims)).collect();
         let options = ExecutorOptions { compile: self.other.clone(), ..options.clone() };
         let (other, _) = setup_model::session(gpu, graph, &options, search)?;
         let mut timed = [TimedSession::new(session, &inputs)?, TimedSession::new(other, &inputs)?];

@@ -26,8 +26,8 @@ use texpool_ops::graph::Graph;
 #[command(next_help_heading = "Input")]
 pub(super) struct BoundArgs {
     /// Set an extent that the file leaves open, by its name or by INPUT:AXIS. `NAME<=VALUE` plans an `.onnx` file for any
-    /// extent up to that, and each run has that of its inputs; NAME may also be an integer that the network computes and
-    /// uses as an extent. Repeat for each extent.
+    /// extent up to that, and each run has that of its inputs; NAME<=VALUE:STEP for multiples of a step, such as heights
+    /// of pictures. NAME may also be an integer that the network computes and uses as an extent. Repeat for each extent.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     dims: Vec<(String, BoundDim)>,
     /// Turn an input into a constant, such as a sample rate: sr=16000. Several numbers are separated

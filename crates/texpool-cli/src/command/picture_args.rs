@@ -9,7 +9,7 @@ use crate::{
 use image::{RgbImage, imageops};
 use serde::Serialize;
 use std::{borrow::Cow, fmt, path::Path};
-use texpool_ops::graph::Tensor;
+use texpool_ops::graph::{BoundedInput, Tensor};
 
 /// The flags for pictures.
 #[derive(Debug, clap::Args)]
@@ -64,6 +64,9 @@ enum ChosenBy {
 /// Conversion of a picture to an input, and its source.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PictureUse {
+    /// Extents of the values.
+    #[serde(skip)]
+    pub(super) dims: Vec<usize>,
     width: usize,
     height: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,14 +122,53 @@ impl PictureUse {
     }
 }
 
+/// A side of the pictures that an input takes.
+#[derive(Clone, Copy, Debug)]
+struct Side<'a> {
+    most: usize,
+    /// Its record if it may be shorter.
+    open: Option<&'a BoundedInput>,
+}
+
+impl Side<'_> {
+    /// Returns the extent that is nearest to a length.
+    fn nearest(self, length: f64) -> usize {
+        let Some(BoundedInput { step, .. }) = self.open else { return self.most };
+        let most = self.most - self.most % step;
+        ((length / *step as f64).round() as usize * step).clamp(*step, most.max(*step))
+    }
+}
+
+/// Returns the width and height in which an input shows a picture. Sides that may be shorter keep the picture's aspect
+/// ratio. If both may be, the picture is not enlarged.
+fn shown((w, h): (u32, u32), width: Side<'_>, height: Side<'_>) -> (usize, usize) {
+    let [w, h] = [w, h].map(|side| f64::from(side.max(1)));
+    let [to_width, to_height] = [width.most as f64 / w, height.most as f64 / h];
+    let scale = match (width.open, height.open) {
+        (Some(x), Some(y)) => {
+            let scale = to_width.min(to_height).min(1.0);
+            // One extent for both sides.
+            if x.count == y.count {
+                let side = width.nearest(w.max(h) * scale);
+                return (side, side);
+            }
+            scale
+        }
+        (Some(_), None) => to_height,
+        _ => to_width,
+    };
+    (width.nearest(w * scale), height.nearest(h * scale))
+}
+
 impl PictureArgs {
-    /// Returns the values of a picture for an input, or `None` if the input does not take pictures. An input of several
-    /// pictures gets the same one several times.
+    /// Returns the values of a picture for an input, or `None` if the input does not take pictures. An input of
+    /// several pictures gets the same one several times. A bounded batch has one picture, and a bounded width or height
+    /// follows the picture's.
     pub(super) fn values(
         &self,
         path: &Path,
         picture: &RgbImage,
-        tensor: &Tensor,
+        (tensor, bounded): (&Tensor, &[BoundedInput]),
         entry: Option<&Entry>,
     ) -> Result<Option<(Vec<f32>, PictureUse)>, IoError> {
         let (batch, first, second, planar) = match tensor.dims[..] {
@@ -134,12 +176,17 @@ impl PictureArgs {
             [batch, 3, first, second] => (batch, first, second, true),
             _ => return Ok(None),
         };
+        let open = |axis: usize| bounded.iter().find(|bounded| bounded.axis == axis);
+        let batch = if open(0).is_some() { 1 } else { batch };
         if [batch, first, second].contains(&0) {
             return Ok(None);
         }
         let (part, crop) = self.part(path, picture)?;
         let (how, chosen_by) = self.choose(tensor, entry);
-        let (width, height) = if how.transposed { (first, second) } else { (second, first) };
+        let axes = if planar { [2, 3] } else { [1, 2] };
+        let sides = [(first, axes[0]), (second, axes[1])].map(|(most, axis)| Side { most, open: open(axis) });
+        let [width, height] = if how.transposed { sides } else { [sides[1], sides[0]] };
+        let (width, height) = shown(part.dimensions(), width, height);
         let seen = preprocess(&part, width as u32, height as u32, &how);
         let mut frame = seen.frame;
         if let Some(crop) = crop {
@@ -147,7 +194,9 @@ impl PictureArgs {
         }
         let view = View { frame, input: [width, height], picture: picture.dimensions().into() };
         let values = if planar { seen.planar() } else { seen.values };
-        Ok(Some((values.repeat(batch), PictureUse { width, height, crop, view, how, chosen_by })))
+        let [first, second] = if how.transposed { [width, height] } else { [height, width] };
+        let dims = if planar { vec![batch, 3, first, second] } else { vec![batch, first, second, 3] };
+        Ok(Some((values.repeat(batch), PictureUse { dims, width, height, crop, view, how, chosen_by })))
     }
 
     /// Cuts out the part that the user wants, as far as it is inside the picture.
@@ -226,5 +275,30 @@ fn deviations(text: &str) -> Result<[f32; 3], String> {
         false => {
             Err(format!("`{text}` cannot be divided by; a standard deviation is above 0, such as 0.229,0.224,0.225"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_keeps_its_aspect_ratio_where_sides_may_be_shorter() {
+        let open = |count: usize, step: usize| BoundedInput { input: 0, axis: 0, count, step };
+        let [fixed, by_8, by_32, any] = [None, Some(open(1, 8)), Some(open(2, 32)), Some(open(3, 1))];
+        let size = |picture, width: (usize, &Option<BoundedInput>), height: (usize, &Option<BoundedInput>)| {
+            let [width, height] = [width, height].map(|(most, open)| Side { most, open: open.as_ref() });
+            shown(picture, width, height)
+        };
+        // Pictures are made smaller, and never larger.
+        assert_eq!(size((1920, 1080), (960, &by_32), (640, &any)), (960, 540));
+        assert_eq!(size((100, 50), (960, &by_32), (640, &by_8)), (96, 48));
+        // A line of text gets the height of the input.
+        assert_eq!(size((400, 60), (640, &by_8), (48, &fixed)), (320, 48));
+        assert_eq!(size((4000, 60), (640, &by_8), (48, &fixed)), (640, 48));
+        assert_eq!(size((1, 100), (32, &fixed), (320, &any)), (32, 320));
+        assert_eq!(size((400, 60), (224, &fixed), (224, &fixed)), (224, 224));
+        // One extent for both sides.
+        assert_eq!(size((100, 50), (640, &by_32), (640, &by_32)), (96, 96));
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use std::time::Duration;
 use texpool_compile::{BlockChoice, CompileOptions, CompiledModel, DeviceProfile};
 use texpool_gpu::Gpu;
-use texpool_ops::graph::{Blocks, Graph};
+use texpool_ops::graph::{Blocks, Graph, InputValues};
 use texpool_plan::TexelFormat;
 
 /// A device with its profile.
@@ -45,7 +45,7 @@ impl Device {
     ) -> Result<Vec<Medians>, CliError> {
         setup_model::check_interrupted("the search for plans")?;
         let inputs = random(graph);
-        let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-        setup_model::measured(&self.gpu, plans, options, &slices, seconds)
+        let given: Vec<InputValues<'_>> = inputs.iter().map(InputValues::from).collect();
+        setup_model::measured(&self.gpu, plans, options, &given, seconds)
     }
 }

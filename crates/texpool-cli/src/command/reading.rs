@@ -1,6 +1,6 @@
 //! Reads a model's outputs as an answer: by the catalogue's decoding, or as classes if the user names them.
 
-use super::{error::CliError, model_source::ModelSource, out};
+use super::{error::CliError, model_source::ModelSource, out, timing::RunOutputs};
 use crate::{
     answer::{Answer, Classes, DecodeError, Decoding, Output, View},
     fetch::{Bar, Entry, Fetcher},
@@ -115,14 +115,12 @@ fn published_names(model: &ModelSource, entry: &Entry) -> (Option<Vec<String>>, 
 
 impl Reading {
     /// Reads the outputs of a run that saw a part of a picture.
-    pub(super) fn reply(&self, graph: &Graph, values: &[Vec<f32>], view: Option<View>) -> Result<Reply, CliError> {
+    pub(super) fn reply(&self, graph: &Graph, outputs: &RunOutputs, view: Option<View>) -> Result<Reply, CliError> {
         // Random inputs have no meaningful answer.
         let (Some(decoding), Some(view)) = (&self.decoding, view) else { return Ok(Reply::Unknown) };
         let tensors = graph.caller_outputs().iter().map(|&tensor| &graph.tensors[tensor]);
-        let lengths = values.iter().enumerate();
-        let dims: Vec<Vec<usize>> = lengths.map(|(output, v)| graph.output_dims(output, v.len())).collect();
         let outputs: Vec<Output<'_>> = tensors
-            .zip(values.iter().zip(&dims))
+            .zip(outputs.values.iter().zip(&outputs.dims))
             .map(|(tensor, (values, dims))| Output { name: &tensor.name, dims, values })
             .collect();
         let decode = |names: Option<&[String]>| decoding.decode(&outputs, &view, names, self.top);

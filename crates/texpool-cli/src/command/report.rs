@@ -24,7 +24,7 @@ use crate::{
 };
 use texpool_compile::{CompileOptions, CompiledModel, Objective, option_text::parse_seconds};
 use texpool_gpu::{ExecutorOptions, Gpu};
-use texpool_ops::graph::Graph;
+use texpool_ops::graph::{Graph, InputValues};
 use texpool_plan::{
     PlanError, Planner, Progress, SearchBudget, StopReason, Strategy, internal::try_strategy, offsets, solve,
 };
@@ -212,12 +212,12 @@ fn measured(
     let count = run.schedule().steps.len();
     let mut session = setup_model::loaded(gpu, run, options)?;
     let inputs = random(graph);
-    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = session.run(&slices)?;
+    let given: Vec<InputValues<'_>> = inputs.iter().map(InputValues::from).collect();
+    let mut outputs = session.run(&given)?;
     let mut wall = Vec::new();
     for_time("measuring the plan", time, MIN_RUNS, || {
         let begun = Instant::now();
-        session.run_into(&slices, &mut outputs)?;
+        session.run_into(&given, &mut outputs)?;
         wall.push(ms(begun.elapsed()));
         Ok(true)
     })?;

@@ -15,7 +15,7 @@ use super::{
     saved_plan::SavedPlanArgs,
     setup_model,
     stats::ms,
-    timing::{self, Timing},
+    timing::{self, RunOutputs, Timing},
 };
 use crate::{
     answer::Answer,
@@ -91,21 +91,21 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
 
     first.check_ranges(session.compiled().graph(), session.compiled().format())?;
-    let slices = first.slices();
-    let (values, time) = timing::first_run(&mut session, &slices)?;
+    let given = first.given();
+    let (outputs, time) = timing::first_run(&mut session, &given)?;
     let cold_ms = ms(cold.elapsed());
     let clamped = ClampedReport::from(&session.warnings()?);
     let memory = session.memory();
     let predicted_ms = session.compiled().predicted_us(&options.compile.device_profile) / 1e3;
-    let timing = progress::during("measuring", || timing::timing(&mut session, &slices, &values, time, predicted_ms))?;
+    let timing = progress::during("measuring", || timing::timing(&mut session, &given, &outputs, time, predicted_ms))?;
     if !graph.variables.is_empty() && sets.len() > 1 {
         // The measured runs changed the variables, so the first run is repeated to give the others their values.
         session.reset_carried();
-        timing::first_run(&mut session, &slices)?;
+        timing::first_run(&mut session, &given)?;
     }
-    drop(slices);
+    drop(given);
     // Read by --measure, when the first picture was answered.
-    let measured_inputs = args.measure.then(|| first.values.clone());
+    let measured_inputs = args.measure.then(|| first.arrays());
 
     let call = Call { args, graph, reading, files, several: !others.is_empty() };
     let mut runs = Vec::new();
@@ -116,11 +116,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         runs.push(run);
         Ok(())
     };
-    shown(call.run(0, first, &values, clamped)?)?;
+    shown(call.run(0, first, &outputs, clamped)?)?;
     for (index, set) in (1..).zip(others) {
         let inputs = args.inputs.read_set(set, &call.graph, entry.as_ref(), args.model.format())?;
-        let (values, clamped) = again(&mut session, &inputs)?;
-        shown(call.run(index, inputs, &values, clamped)?)?;
+        let (outputs, clamped) = again(&mut session, &inputs)?;
+        shown(call.run(index, inputs, &outputs, clamped)?)?;
     }
 
     let report = if json || args.details {
@@ -172,30 +172,29 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 /// Runs a session again, with other inputs.
-fn again(session: &mut Executor, inputs: &Inputs) -> Result<(Vec<Vec<f32>>, ClampedReport), CliError> {
+fn again(session: &mut Executor, inputs: &Inputs) -> Result<(RunOutputs, ClampedReport), CliError> {
     inputs.check_ranges(session.compiled().graph(), session.compiled().format())?;
-    let (values, _) = timing::first_run(session, &inputs.slices())?;
-    Ok((values, ClampedReport::from(&session.warnings()?)))
+    let (outputs, _) = timing::first_run(session, &inputs.given())?;
+    Ok((outputs, ClampedReport::from(&session.warnings()?)))
 }
 
 impl Call<'_> {
     /// Reads the answer of a run, and writes its files.
-    fn run(&self, index: usize, inputs: Inputs, values: &[Vec<f32>], clamped: ClampedReport) -> Result<Run, CliError> {
-        let (answer, not_decoded) = match self.reading.reply(&self.graph, values, inputs.view())? {
+    fn run(&self, index: usize, inputs: Inputs, outputs: &RunOutputs, clamped: ClampedReport) -> Result<Run, CliError> {
+        let RunOutputs { values, dims } = outputs;
+        let (answer, not_decoded) = match self.reading.reply(&self.graph, outputs, inputs.view())? {
             Reply::Answer(answer) => (Some(answer), None),
             Reply::Unknown => (None, None),
             Reply::Undecoded(why) => (None, Some(why)),
         };
         self.draw(&inputs, answer.as_ref())?;
         let tensors = || self.graph.caller_outputs().iter().map(|&tensor| &self.graph.tensors[tensor]).zip(values);
-        let lengths = values.iter().enumerate();
-        let dims: Vec<Vec<usize>> = lengths.map(|(output, v)| self.graph.output_dims(output, v.len())).collect();
         let files = match &self.args.output {
             Some(folder) => {
                 self.files.check()?;
                 let stem = inputs.described.first().and_then(Input::stem).unwrap_or_default();
                 let folder = if self.several { folder.join(subfolder(index, &stem)) } else { folder.clone() };
-                write_outputs(&folder, tensors().zip(&dims).map(|((t, v), dims)| OutputArray::of_tensor(t, dims, v)))?
+                write_outputs(&folder, tensors().zip(dims).map(|((t, v), dims)| OutputArray::of_tensor(t, dims, v)))?
             }
             None => vec![],
         };

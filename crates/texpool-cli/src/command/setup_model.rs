@@ -24,7 +24,7 @@ use texpool_compile::{
     compile, compile_from, pareto_front,
 };
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, TuneLayer, TunedKind};
-use texpool_ops::graph::{Blocks, Graph};
+use texpool_ops::graph::{Blocks, Graph, InputValues};
 use texpool_plan::{Progress, SearchControl, TexelFormat};
 
 /// Minimum number of runs, however short the given time is.
@@ -242,7 +242,7 @@ pub(super) fn measured(
     gpu: &Gpu,
     (plans, compiled): (usize, impl Fn(usize) -> Option<CompiledModel>),
     options: &CompileOptions,
-    inputs: &[&[f32]],
+    inputs: &[InputValues<'_>],
     time: Duration,
 ) -> Result<Vec<Medians>, CliError> {
     let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
@@ -270,7 +270,7 @@ pub(super) fn measured(
 fn timed(
     mut session: Executor,
     options: &ExecutorOptions,
-    inputs: &[&[f32]],
+    inputs: &[InputValues<'_>],
     time: Duration,
     times: &mut [Vec<f64>; 2],
 ) -> Result<(), CliError> {

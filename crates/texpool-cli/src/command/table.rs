@@ -18,7 +18,7 @@ use std::{
 };
 use texpool_compile::{CompileOptions, CompiledModel};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu};
-use texpool_ops::graph::Graph;
+use texpool_ops::graph::{Graph, InputValues};
 use texpool_plan::{Planner, SearchBudget, compare_strategies};
 
 /// Number of runs for the median.
@@ -82,12 +82,12 @@ fn time(gpu: &Gpu, graph: &Graph, compiled: CompiledModel, compile: CompileOptio
     let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options)?;
     let inputs = random(graph);
-    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = session.run(&slices)?;
+    let given: Vec<InputValues<'_>> = inputs.iter().map(InputValues::from).collect();
+    let mut outputs = session.run(&given)?;
     let mut times = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
         let begun = Instant::now();
-        session.run_into(&slices, &mut outputs)?;
+        session.run_into(&given, &mut outputs)?;
         times.push(begun.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);

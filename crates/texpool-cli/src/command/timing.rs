@@ -7,6 +7,7 @@ use super::{
 };
 use std::time::{Duration, Instant};
 use texpool_gpu::Executor;
+use texpool_ops::graph::InputValues;
 
 /// Further runs start as long as they end within this time.
 const EXTRA: Duration = Duration::from_millis(500);
@@ -29,11 +30,24 @@ pub(super) struct Timing {
     pub(super) is_first: bool,
 }
 
+/// Values of a model's outputs in a run, and their extents.
+#[derive(Clone, Debug)]
+pub(super) struct RunOutputs {
+    pub(super) values: Vec<Vec<f32>>,
+    pub(super) dims: Vec<Vec<usize>>,
+}
+
 /// Runs a session once, with a progress bar if that takes long. Also returns the time.
-pub(super) fn first_run(session: &mut Executor, inputs: &[&[f32]]) -> Result<(Vec<Vec<f32>>, Duration), CliError> {
+pub(super) fn first_run(
+    session: &mut Executor,
+    inputs: &[InputValues<'_>],
+) -> Result<(RunOutputs, Duration), CliError> {
     let begun = Instant::now();
-    let outputs = progress::during("running", || session.run(inputs))?;
-    Ok((outputs, begun.elapsed()))
+    let graph = session.compiled().graph();
+    let mut values: Vec<_> =
+        graph.caller_outputs().iter().map(|&tensor| vec![0.0; graph.shape(tensor).len()]).collect();
+    let dims = progress::during("running", || session.run_into(inputs, &mut values))?;
+    Ok((RunOutputs { values, dims }, begun.elapsed()))
 }
 
 /// Measures a session that ran once: the median of further runs within half a second, or of a single one if it takes
@@ -41,8 +55,8 @@ pub(super) fn first_run(session: &mut Executor, inputs: &[&[f32]]) -> Result<(Ve
 /// `predicted_ms`.
 pub(super) fn timing(
     session: &mut Executor,
-    inputs: &[&[f32]],
-    outputs: &[Vec<f32>],
+    inputs: &[InputValues<'_>],
+    outputs: &RunOutputs,
     first: Duration,
     predicted_ms: f64,
 ) -> Result<Timing, CliError> {
@@ -50,7 +64,7 @@ pub(super) fn timing(
         return Ok(Timing { ms: ms(first), runs: 1, is_first: true });
     }
     // Written over in each run.
-    let mut outputs = outputs.to_vec();
+    let mut outputs = outputs.values.clone();
     let (begun, mut times): (Instant, Vec<f64>) = (Instant::now(), Vec::new());
     while times.len() < MOST && (times.is_empty() || begun.elapsed().as_secs_f64() * 1e3 + times[0] <= ms(EXTRA)) {
         let begun = Instant::now();

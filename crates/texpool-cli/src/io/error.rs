@@ -131,7 +131,7 @@ pub enum IoError {
         why: String,
     },
     /// The array's extents differ from the expected ones.
-    #[error("{} has shape {got:?} instead of {}", printable(path), with_bound(expected, *.bounded_axis))]
+    #[error("{} has shape {got:?} instead of {}", printable(path), with_bound(expected, .bounded_axes))]
     Shape {
         /// The file.
         path: PathBuf,
@@ -139,8 +139,8 @@ pub enum IoError {
         expected: Vec<usize>,
         /// Extents in the file.
         got: Vec<u64>,
-        /// Axis along which any extent up to the expected one fits.
-        bounded_axis: Option<usize>,
+        /// Axes along which any extent up to the expected one fits.
+        bounded_axes: Vec<usize>,
     },
     /// The pixels of a picture become values that an input of integers cannot hold.
     #[error(
@@ -199,11 +199,10 @@ impl IoError {
     }
 }
 
-/// Writes extents, with a sign before one that is a bound: `[1, ≤128]`.
-pub fn with_bound(dims: &[usize], bounded_axis: Option<usize>) -> String {
-    let extent = |(axis, extent): (usize, &usize)| match bounded_axis {
-        Some(bounded) if bounded == axis => format!("≤{extent}"),
-        _ => extent.to_string(),
+/// Writes extents, with a sign before those that are bounds: `[1, ≤128]`.
+pub fn with_bound(dims: &[usize], bounded_axes: &[usize]) -> String {
+    let extent = |(axis, extent): (usize, &usize)| {
+        if bounded_axes.contains(&axis) { format!("≤{extent}") } else { extent.to_string() }
     };
     let extents: Vec<String> = dims.iter().enumerate().map(extent).collect();
     format!("[{}]", extents.join(", "))

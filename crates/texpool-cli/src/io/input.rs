@@ -49,7 +49,7 @@ impl InputFile {
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
     pub fn array(self, expected: &[usize]) -> Result<Vec<f32>, IoError> {
-        self.elements(Expected { dims: expected, bounded_axis: None }, Target::Floats)
+        Ok(self.elements(Expected { dims: expected, bounded_axes: &[] }, Target::Floats)?.1)
     }
 
     /// Reads an array as values of a model's input, for texels of `format`.
@@ -59,17 +59,17 @@ impl InputFile {
     /// quantised input, elements of its own type are stored integers, and floats are the real numbers that those
     /// stand for. Other integers are ambiguous and therefore refused.
     ///
-    /// Along `bounded_axis`, the array may have any extent from one to that of `spec`.
+    /// Along `bounded_axes`, the array may have any extent from one to that of `spec`. Returns its extents and values.
     ///
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
     pub fn input(
         self,
         spec: TensorSpec<'_>,
-        bounded_axis: Option<usize>,
+        bounded_axes: &[usize],
         format: TexelFormat,
-    ) -> Result<Vec<f32>, IoError> {
-        self.elements(Expected { dims: spec.dims, bounded_axis }, Target::Input(spec, format))
+    ) -> Result<(Vec<usize>, Vec<f32>), IoError> {
+        self.elements(Expected { dims: spec.dims, bounded_axes }, Target::Input(spec, format))
     }
 
     /// Reads an array that another runtime computed for a model's output. For a quantised output, elements of its own
@@ -78,10 +78,10 @@ impl InputFile {
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
     pub fn output(self, spec: TensorSpec<'_>) -> Result<Vec<f32>, IoError> {
-        self.elements(Expected { dims: spec.dims, bounded_axis: None }, Target::Output(spec))
+        Ok(self.elements(Expected { dims: spec.dims, bounded_axes: &[] }, Target::Output(spec))?.1)
     }
 
-    fn elements(mut self, expected: Expected<'_>, target: Target<'_>) -> Result<Vec<f32>, IoError> {
+    fn elements(mut self, expected: Expected<'_>, target: Target<'_>) -> Result<(Vec<usize>, Vec<f32>), IoError> {
         // Reads at most the bytes that the input needs, whatever the file states.
         let elements = expected.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
         let most = elements.saturating_mul(dtype::MAX_ELEMENT_BYTES).saturating_add(npy::MAX_HEADER_BYTES);

@@ -21,14 +21,14 @@ pub(super) const MAX_HEADER_BYTES: usize = 10_000;
 /// records add two each.
 const MAX_HEADER_NESTING: usize = 8;
 
-/// Reads an array's values from the bytes of its file, for the target.
+/// Reads an array's extents and values from the bytes of its file, for the target.
 pub(super) fn parse(
     path: &Path,
     bytes: &[u8],
     expected: Expected<'_>,
     target: Target<'_>,
-) -> Result<Vec<f32>, IoError> {
-    let Expected { dims: expected, bounded_axis } = expected;
+) -> Result<(Vec<usize>, Vec<f32>), IoError> {
+    let Expected { dims: expected, bounded_axes } = expected;
     let bad = |reason: &str| IoError::NotAnArray { path: path.into(), reason: reason.into() };
     check_header(bytes).map_err(bad)?;
     // Zeros count as ones here, so that products of any of the extents cannot overflow, here and in the parser.
@@ -42,12 +42,12 @@ pub(super) fn parse(
     let refused = |instead| IoError::DType { path: path.into(), got: dtype::in_words(&elements), instead };
     const FLOATS: &str = "save numbers, as with array.astype(\"float32\")";
     let (kind, size) = dtype::numeric(&elements).ok_or_else(|| refused(FLOATS.into()))?;
-    let fits = |(axis, (&actual, &extent)): (usize, (&u64, &usize))| match bounded_axis {
-        Some(bounded) if bounded == axis => (1..=extent as u64).contains(&actual),
-        _ => actual == extent as u64,
+    let fits = |(axis, (&actual, &extent)): (usize, (&u64, &usize))| {
+        if bounded_axes.contains(&axis) { (1..=extent as u64).contains(&actual) } else { actual == extent as u64 }
     };
     if shape.len() != expected.len() || !shape.iter().zip(expected).enumerate().all(fits) {
-        return Err(IoError::Shape { path: path.into(), expected: expected.into(), got: shape, bounded_axis });
+        let (expected, bounded_axes) = (expected.into(), bounded_axes.into());
+        return Err(IoError::Shape { path: path.into(), expected, got: shape, bounded_axes });
     }
     // They fit, so they are no more than the expected ones.
     let own: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
@@ -69,18 +69,19 @@ pub(super) fn parse(
         (TypeChar::Bool, _) => array.integers::<bool>(npy, conversion),
         _ => Err(refused(FLOATS.into())),
     }?;
-    Ok(match array.order {
+    let values = match array.order {
         Order::C => values,
         Order::Fortran => from_fortran(&values, expected),
-    })
+    };
+    Ok((own, values))
 }
 
 /// Extents that an array must have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected<'a> {
     pub(super) dims: &'a [usize],
-    /// Axis along which it may have fewer.
-    pub(super) bounded_axis: Option<usize>,
+    /// Axes along which it may have fewer.
+    pub(super) bounded_axes: &'a [usize],
 }
 
 /// State of reading an array's elements.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::io::with_bound;
 use serde::{Deserialize, Serialize};
-use texpool_ops::graph::{ExtentLimit, Graph, Tensor};
+use texpool_ops::graph::{ExtentLimit, Graph, TensorId};
 use texpool_plan::printable;
 
 /// An input or output with an extent that each run gives or finds, or an integer that a run computes and takes as an extent.
@@ -14,31 +14,33 @@ pub struct OpenExtentReport {
     pub role: String,
     /// Its name.
     pub name: String,
-    /// Its extents, with the bound along the axis.
+    /// Its extents, with the bounds along the axes.
     pub shape: Vec<usize>,
-    /// The axis along which it may have less.
-    pub axis: usize,
+    /// The axes along which it may have less.
+    pub axes: Vec<usize>,
 }
 
 impl OpenExtentReport {
     /// Describes the inputs and outputs of a graph that have such an extent, and the extents with a limit.
     pub fn of(graph: &Graph) -> Vec<Self> {
-        let one = |role: &str, tensor: &Tensor, axis: usize| Self {
-            role: role.to_owned(),
-            name: tensor.name.clone(),
-            shape: tensor.dims.clone(),
-            axis,
+        let one = |role: &str, tensor: TensorId, axes: Vec<usize>| {
+            let tensor = &graph.tensors[tensor];
+            let is_open = !axes.is_empty();
+            is_open.then(|| Self { role: role.to_owned(), name: tensor.name.clone(), shape: tensor.dims.clone(), axes })
         };
-        let inputs = graph.bounded_inputs.iter().map(|bounded| ("input", graph.inputs[bounded.input], bounded.axis));
-        let outputs = graph.bounded.iter().map(|bounded| ("output", graph.outputs[bounded.output], bounded.axis));
+        let inputs = graph.caller_inputs().iter().enumerate().filter_map(|(input, &tensor)| {
+            one("input", tensor, graph.bounded_axes_of_input(input).map(|bounded| bounded.axis).collect())
+        });
+        let outputs = graph.caller_outputs().iter().enumerate().filter_map(|(output, &tensor)| {
+            one("output", tensor, graph.bounded_axes_of_output(output).map(|bounded| bounded.axis).collect())
+        });
         let limits = graph.limits.iter().map(|ExtentLimit { name, most, .. }| Self {
             role: "extent".to_owned(),
             name: name.clone(),
             shape: vec![*most],
-            axis: 0,
+            axes: vec![0],
         });
-        let open = inputs.chain(outputs).map(|(role, tensor, axis)| one(role, &graph.tensors[tensor], axis));
-        open.chain(limits).collect()
+        inputs.chain(outputs).chain(limits).collect()
     }
 }
 
@@ -55,6 +57,6 @@ pub fn open_extents(all: &[OpenExtentReport]) -> String {
 
 impl fmt::Display for OpenExtentReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.role, printable(&self.name), with_bound(&self.shape, Some(self.axis)))
+        write!(f, "{} {} {}", self.role, printable(&self.name), with_bound(&self.shape, &self.axes))
     }
 }

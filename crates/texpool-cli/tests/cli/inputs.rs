@@ -104,7 +104,34 @@ fn an_array_may_have_fewer_rows_than_the_bound() {
     assert!(text.contains("one plan for each extent up to the bound: input x [≤3, 2], output y [≤3, 2]"), "{text}");
     let document: Value = serde_json::from_slice(&command::texpool(&[&plan[..], &["--json"]].concat()).stdout).unwrap();
     let open = &document["open_extents"];
-    assert_eq!(open[1], serde_json::json!({ "role": "output", "name": "y", "shape": [3, 2], "axis": 0 }), "{document}");
+    assert_eq!(
+        open[1],
+        serde_json::json!({ "role": "output", "name": "y", "shape": [3, 2], "axes": [0] }),
+        "{document}"
+    );
+}
+
+/// A picture keeps its aspect ratio where the height and the width are open.
+#[test]
+fn pictures_have_the_size_that_fits_the_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut model = Model::new();
+    model.raw_input("x", FLOAT, &[number(1, 1), number(1, 3), bytes(2, b"h"), bytes(2, b"w")]);
+    model.raw_node("Add", &["x", "x"], &["y"], &[]);
+    model.output("y");
+    fs::write(dir.path().join("open.onnx"), model.bytes()).unwrap();
+    for (name, w, h) in [("small", 40, 24), ("wide", 300, 60)] {
+        image::RgbImage::new(w, h).save(dir.path().join(format!("{name}.png"))).unwrap();
+    }
+    for [h, w] in [[24, 40], [20, 40]] {
+        write_npy(&dir.path().join(format!("{h}.npy")), &[1, 3, h, w], &vec![1.0; 3 * h * w]).unwrap();
+    }
+    let run = |file| ["run", "open.onnx", "--dim", "h<=64:8", "--dim", "w<=96:8", "--input", file];
+    for file in ["small.png", "wide.png", "24.npy"] {
+        refused(dir.path(), &run(file), 1, &["no GPU adapter"]);
+    }
+    let bad = ["run", "open.onnx", "--dim", "h<=60:8", "--dim", "w=8"];
+    refused(dir.path(), &bad, 2, &["`60` is no multiple of 8; 56 is one"]);
 }
 
 #[test]

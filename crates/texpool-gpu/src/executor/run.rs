@@ -16,7 +16,7 @@ use crate::{TensorRole, wait::now};
 use std::sync::Arc;
 use texpool_ops::graph::NotFinite;
 #[cfg(not(target_arch = "wasm32"))]
-use texpool_ops::graph::PaddedInput;
+use texpool_ops::graph::{InputValues, PaddedInput};
 
 impl Executor {
     /// Runs the model on dense values in the file's order, one slice per input of the caller. Returns one vector per
@@ -32,7 +32,7 @@ impl Executor {
     /// [`GpuError::TensorCount`] and [`GpuError::TensorLength`] for a wrong number of inputs or values,
     /// [`GpuError::Timeout`], [`GpuError::Lost`], and other errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
+    pub fn run<'v>(&mut self, inputs: &[impl Into<InputValues<'v>> + Copy]) -> Result<Vec<Vec<f32>>, GpuError> {
         let by_value = self.caller_ports(TensorRole::Output).iter().filter(|port| !port.is_bound());
         let mut outputs: Vec<_> = by_value.map(|port| vec![0.0; port.layout().shape.len()]).collect();
         self.run_into(inputs, &mut outputs)?;
@@ -40,22 +40,26 @@ impl Executor {
     }
 
     /// Version of `run` that writes into vectors of the caller, which must have the outputs' lengths. Those of bounded
-    /// outputs may have any, and are given theirs. After an error, their contents are undefined.
+    /// outputs may have any, and are given theirs. Returns the extents of the outputs. After an error, their contents are
+    /// undefined.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
+    pub fn run_into<'v>(
+        &mut self,
+        inputs: &[impl Into<InputValues<'v>> + Copy],
+        outputs: &mut [Vec<f32>],
+    ) -> Result<Vec<Vec<usize>>, GpuError> {
         let numbers = by_value(TensorRole::Output, self.caller_ports(TensorRole::Output), outputs.len())?;
         let given = self.given(inputs)?;
         let inputs: Vec<_> = given.iter().map(|(i, values)| (*i, &values[..])).collect();
         let compiled = Arc::clone(&self.compiled);
         let graph = compiled.graph();
-        let (bounded, dims) = (|i: usize| graph.bounded_output(i), |i: usize| &graph.tensors[graph.outputs[i]].dims);
         let mut counts = Vec::new();
         for (&i, values) in numbers.iter().zip(&mut *outputs) {
-            if let Some(bounded) = bounded(i) {
-                values.resize(dims(i).iter().product(), 0.0);
+            for bounded in graph.bounded_axes_of_output(i) {
+                values.resize(graph.tensors[graph.outputs[i]].dims.iter().product(), 0.0);
                 if counts.iter().all(|&(count, _)| count != bounded.count) {
                     counts.push((bounded.count, [0.0; 1]));
                 }
@@ -64,14 +68,8 @@ impl Executor {
         let mut places: Vec<_> = numbers.iter().zip(&mut *outputs).map(|(&i, v)| (i, &mut v[..])).collect();
         places.extend(counts.iter_mut().map(|(i, count)| (*i, &mut count[..])));
         now(self.run_values(Wait::Block, &inputs, &mut places))?;
-        for (&i, values) in numbers.iter().zip(outputs) {
-            if let Some(bounded) = bounded(i)
-                && let Some((_, [count])) = counts.iter().find(|(count, _)| *count == bounded.count)
-            {
-                bounded.cut(dims(i), *count, values);
-            }
-        }
-        Ok(())
+        let count = |output: usize| counts.iter().find(|(count, _)| *count == output).map(|(_, [value])| *value);
+        Ok(numbers.iter().zip(outputs).map(|(&i, values)| graph.cut_output(i, values, count)).collect())
     }
 
     /// Runs the model on values for some inputs and the current texture contents for the others. Reads back some
@@ -319,9 +317,12 @@ impl Executor {
     /// Returns the values of the caller's inputs by index, with zeros behind extents that are below their bound, and
     /// those extents.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn given<'v>(&self, values: &[&'v [f32]]) -> Result<Vec<PaddedInput<'v>>, GpuError> {
+    pub(super) fn given<'v>(
+        &self,
+        values: &[impl Into<InputValues<'v>> + Copy],
+    ) -> Result<Vec<PaddedInput<'v>>, GpuError> {
         let numbers = self.inputs_by_value(values.len())?;
-        let pairs: Vec<_> = numbers.into_iter().zip(values).map(|(i, &values)| (i, values)).collect();
+        let pairs: Vec<_> = numbers.into_iter().zip(values).map(|(i, &values)| (i, values.into())).collect();
         let exact = self.compiled.format().max_exact_integer() as usize;
         Ok(self.compiled.graph().padded_inputs(&pairs, exact)?)
     }

@@ -7,7 +7,7 @@ use crate::{
     wait::{Wait, now},
 };
 use texpool_compile::schedule::StepKind;
-use texpool_ops::kernels::Operand;
+use texpool_ops::{graph::InputValues, kernels::Operand};
 
 impl Executor {
     /// Runs the model one step at a time and passes each result to `seen`: the step's number in the schedule, and the
@@ -16,9 +16,9 @@ impl Executor {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn run_stepwise(
+    pub fn run_stepwise<'v>(
         &mut self,
-        inputs: &[&[f32]],
+        inputs: &[impl Into<InputValues<'v>> + Copy],
         mut seen: impl FnMut(usize, &[f32]) -> bool,
     ) -> Result<(), GpuError> {
         let given = self.given(inputs)?;

@@ -36,7 +36,7 @@ pub use matrix::{Operator, operators, supported};
 pub use metadata::ModelMetadata;
 pub use meter::{Excess, Resource};
 pub use onnx::Array;
-pub use options::{BoundDim, FakeQuant, ImportOptions, parse_constant, parse_dim, parse_fake_quant};
+pub use options::{BoundDim, ExtentBound, FakeQuant, ImportOptions, parse_constant, parse_dim, parse_fake_quant};
 pub use outline::{
     Format, GraphOutline, NodeOutline, NodesToRead, OpenExtent, Outline, PartReader, Refusal, TensorOutline, Verdict,
 };

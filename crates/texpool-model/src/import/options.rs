@@ -1,6 +1,6 @@
 //! Options for importing a file.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use super::Array;
 use texpool_ops::graph::MAX_ELEMENTS;
@@ -35,18 +35,52 @@ pub struct ImportOptions {
     /// // An ONNX file of `y = Relu(x)` that leaves the extent `n` of `x` open.
     /// let file = *b"\x08\x08:2\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x10\n\x01x\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01n\
     ///     b\x10\n\x01y\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01nB\x02\x10\x11";
-    /// let bounds = [("n".to_owned(), 300)].into();
+    /// let bounds = [("n".to_owned(), 300.into())].into();
     /// let graph = from_bytes_with(Arc::new(file), &ImportOptions { bounds, ..ImportOptions::default() })?;
     /// assert_eq!(graph.tensors[graph.inputs[0]].dims, [300]);
     /// assert_eq!((graph.bounded_inputs[0].axis, graph.bounded[0].axis), (0, 0));
     /// # Ok::<(), texpool::import::ImportError>(())
     /// ```
-    pub bounds: BTreeMap<String, usize>,
+    pub bounds: BTreeMap<String, ExtentBound>,
     /// Graph inputs to turn into constants, by name. They are converted to the type and extents of the file, and a
     /// single number is repeated.
     pub constants: BTreeMap<String, Array>,
     /// Selects whether values that the file stores in 8 or 16 bits are rounded to the representable ones.
     pub fake_quant: FakeQuant,
+}
+
+/// The extents that runs may give: the multiples of a step up to a number.
+///
+/// A step of more than 1 is for networks that halve an image, enlarge it again and add both, because the extents of both
+/// agree for such multiples only.
+///
+/// ```
+/// use texpool::import::ExtentBound;
+///
+/// assert_eq!(ExtentBound::from(300), ExtentBound { most: 300, step: 1 });
+/// assert_eq!(ExtentBound { most: 960, step: 32 }.to_string(), "960:32");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtentBound {
+    /// The greatest extent, a multiple of the step.
+    pub most: usize,
+    /// The least extent, and the distance between two.
+    pub step: usize,
+}
+
+impl From<usize> for ExtentBound {
+    fn from(most: usize) -> Self {
+        Self { most, step: 1 }
+    }
+}
+
+impl fmt::Display for ExtentBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self { most, step: 1 } => write!(f, "{most}"),
+            Self { most, step } => write!(f, "{most}:{step}"),
+        }
+    }
 }
 
 /// Selects the treatment of quantised values, that is, integers with a scale, in either format.
@@ -84,21 +118,21 @@ pub enum FakeQuant {
 /// use texpool::import::{BoundDim, ImportOptions};
 ///
 /// let mut options = ImportOptions::default();
-/// assert!(options.bind("boxes", BoundDim::AtMost(300)));
+/// assert!(options.bind("boxes", BoundDim::AtMost(300.into())));
 /// assert!(!options.bind("boxes", BoundDim::Is(5)), "it has one already");
-/// assert_eq!(options.bounds["boxes"], 300);
+/// assert_eq!(options.bounds["boxes"].most, 300);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoundDim {
     /// The extent is this number ([`ImportOptions::dims`]).
     Is(usize),
-    /// The extent is any number up to this one, which each run gives ([`ImportOptions::bounds`]).
-    AtMost(usize),
+    /// Each run gives the extent, up to this bound ([`ImportOptions::bounds`]).
+    AtMost(ExtentBound),
 }
 
-impl std::fmt::Display for BoundDim {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for BoundDim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Is(extent) => write!(f, "={extent}"),
             Self::AtMost(bound) => write!(f, "<={bound}"),
@@ -113,9 +147,9 @@ impl ImportOptions {
             return false;
         }
         match to {
-            BoundDim::Is(extent) => self.dims.insert(name.to_owned(), extent),
-            BoundDim::AtMost(bound) => self.bounds.insert(name.to_owned(), bound),
-        };
+            BoundDim::Is(extent) => _ = self.dims.insert(name.to_owned(), extent),
+            BoundDim::AtMost(bound) => _ = self.bounds.insert(name.to_owned(), bound),
+        }
         true
     }
 
@@ -126,24 +160,38 @@ impl ImportOptions {
 
     /// Returns the extents that are bound, with the most that each can be.
     pub(super) fn most(&self) -> BTreeMap<String, usize> {
-        self.dims.iter().chain(&self.bounds).map(|(name, &extent)| (name.clone(), extent)).collect()
+        let bounds = self.bounds.iter().map(|(name, bound)| (name, &bound.most));
+        self.dims.iter().chain(bounds).map(|(name, &extent)| (name.clone(), extent)).collect()
     }
 }
 
-/// Parses a name and the extent to bind to it: `NAME=VALUE` or `NAME<=VALUE`.
+/// Parses a name and the extent to bind to it: `NAME=VALUE`, `NAME<=VALUE`, or `NAME<=VALUE:STEP`.
 pub fn parse_dim(text: &str) -> Result<(String, BoundDim), String> {
-    let such = "write NAME=VALUE, such as batch=1, or NAME<=VALUE for any extent up to a number";
+    let such = "write NAME=VALUE, such as batch=1; NAME<=VALUE for any extent up to a number; or NAME<=VALUE:STEP for \
+                multiples up to it";
     // Splits at the last `=`: a name may contain one, an extent cannot.
     let (name, number) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
     let (name, is_bound) = name.strip_suffix('<').map_or((name, false), |name| (name, true));
-    match number.parse() {
-        _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
-        Ok(0) => Err(format!("`0` is no extent that is supported: tensors have elements; {such}")),
-        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => {
-            Ok((name.to_owned(), if is_bound { BoundDim::AtMost(extent) } else { BoundDim::Is(extent) }))
-        }
-        _ => Err(format!("`{number}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
+    if name.is_empty() {
+        return Err(format!("no name is before `=`; {such}"));
     }
+    let extent = |number: &str| match number.parse() {
+        Ok(0) => Err(format!("`0` is no extent that is supported: tensors have elements; {such}")),
+        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok(extent),
+        _ => Err(format!("`{number}` is no extent; {such}, with whole numbers from 1 to {MAX_ELEMENTS}")),
+    };
+    let bound = match number.split_once(':') {
+        _ if !is_bound => BoundDim::Is(extent(number)?),
+        None => BoundDim::AtMost(extent(number)?.into()),
+        Some((most, step)) => {
+            let (most, step) = (extent(most)?, extent(step)?);
+            if !most.is_multiple_of(step) {
+                return Err(format!("`{most}` is no multiple of {step}; {} is one", (most - most % step).max(step)));
+            }
+            BoundDim::AtMost(ExtentBound { most, step })
+        }
+    };
+    Ok((name.to_owned(), bound))
 }
 
 /// Parses an input and the numbers to bind to it: `INPUT=NUMBER`, or `INPUT=NUMBER,NUMBER` and so on.

@@ -1,6 +1,6 @@
 //! Inputs whose extent along an axis differs between runs, and outputs whose extent depends on values.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, iter};
 
 use super::Graph;
 use texpool_plan::printable;
@@ -60,14 +60,6 @@ impl BoundedOutput {
         let kept = kept(count, bound);
         values.chunks_mut(bound * inner).for_each(|row| row[kept * inner..].fill(0.0));
     }
-
-    /// Returns the extents of values that were cut, by their number.
-    pub fn dims_of(&self, dims: &[usize], values: usize) -> Vec<usize> {
-        let [outer, _, inner] = parts(dims, self.axis);
-        let extent =
-            |(axis, &extent): (usize, &usize)| if axis == self.axis { values / (outer * inner) } else { extent };
-        dims.iter().enumerate().map(extent).collect()
-    }
 }
 
 /// A number that a run computes and that is an extent of tensors, with room for at most a number of places.
@@ -102,25 +94,60 @@ pub struct ExtentLimit {
     pub most: usize,
 }
 
-/// An input to which a run may give fewer places along an axis than its tensor has. One plan serves every extent. The
+/// Values of an input in a run, and their extents.
+#[derive(Clone, Copy, Debug)]
+pub struct InputValues<'v> {
+    /// Dense values in the file's order.
+    pub values: &'v [f32],
+    /// Their extents. Needed only if the input has several bounded axes and not all of its places are given. Otherwise
+    /// the extents follow from the number of values.
+    pub dims: Option<&'v [usize]>,
+}
+
+impl<'v> InputValues<'v> {
+    /// Values with these extents.
+    pub const fn new(values: &'v [f32], dims: &'v [usize]) -> Self {
+        Self { values, dims: Some(dims) }
+    }
+}
+
+impl<'v> From<&'v [f32]> for InputValues<'v> {
+    fn from(values: &'v [f32]) -> Self {
+        Self { values, dims: None }
+    }
+}
+
+impl<'v> From<&'v Vec<f32>> for InputValues<'v> {
+    fn from(values: &'v Vec<f32>) -> Self {
+        Self { values, dims: None }
+    }
+}
+
+impl<'v, const N: usize> From<&'v [f32; N]> for InputValues<'v> {
+    fn from(values: &'v [f32; N]) -> Self {
+        Self { values, dims: None }
+    }
+}
+
+/// An axis of an input along which a run may give fewer places than its tensor has. One plan serves every extent. The
 /// places behind the extent hold zeros.
 ///
-/// The extent is an input of one element that the caller does not see. Several inputs may share it, and then they must
-/// have the same extent in a run.
+/// The extent is an input of one element that the caller does not see. Several inputs, or several axes of one, may share
+/// it, and then they must have the same extent in a run.
 ///
 /// ```
-/// use texpool::graph::{BoundedInput, GraphBuilder, Unary, check};
+/// use texpool::graph::{BoundedInput, GraphBuilder, InputValues, Unary, check};
 ///
 /// let mut b = GraphBuilder::new("roots of up to four numbers");
 /// let (x, n) = (b.input("x", &[4])?, b.input("extent", &[1])?);
 /// let y = b.unary("y", Unary::Sqrt, x)?;
 /// let mut graph = b.finish(&[y])?;
-/// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1 });
+/// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1, step: 1 });
 /// check(&graph)?;
 /// assert_eq!(graph.caller_inputs(), [x]);
 ///
 /// // Two numbers are given. The session adds zeros behind them, and the extent.
-/// let given = graph.padded_inputs(&[(0, &[4.0, 9.0])], 1 << 24)?;
+/// let given = graph.padded_inputs(&[(0, InputValues::from(&[4.0, 9.0]))], 1 << 24)?;
 /// assert_eq!((&given[0].1[..], &given[1].1[..]), (&[4.0, 9.0, 0.0, 0.0][..], &[2.0][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -132,38 +159,8 @@ pub struct BoundedInput {
     pub axis: usize,
     /// Index among the graph's inputs of the tensor with the extent.
     pub count: usize,
-}
-
-impl BoundedInput {
-    /// Returns the extents of this number of values, for an input of these extents. `None` if no extent along the axis
-    /// fits them.
-    ///
-    /// ```
-    /// use texpool::graph::BoundedInput;
-    ///
-    /// let rows = BoundedInput { input: 0, axis: 0, count: 1 };
-    /// assert_eq!(rows.dims_of(&[8, 3], 6), Some(vec![2, 3]));
-    /// assert_eq!(rows.dims_of(&[8, 3], 7), None);
-    /// ```
-    pub fn dims_of(&self, dims: &[usize], values: usize) -> Option<Vec<usize>> {
-        let [outer, _, inner] = parts(dims, self.axis);
-        let mut given = dims.to_vec();
-        let each = outer * inner;
-        *given.get_mut(self.axis)? = (each > 0 && values.is_multiple_of(each)).then(|| values / each)?;
-        Some(given)
-    }
-
-    /// Puts zeros behind the extent of values along the axis, up to the extents of the input's tensor.
-    pub fn pad(&self, dims: &[usize], values: &mut Vec<f32>) {
-        let [outer, bound, inner] = parts(dims, self.axis);
-        let (given, room) = (values.len() / outer.max(1), bound * inner);
-        values.resize(outer * room, 0.0);
-        // From the last row on, so that none is overwritten before it has moved.
-        for row in (0..outer).rev() {
-            values.copy_within(row * given..(row + 1) * given, row * room);
-            values[row * room + given..(row + 1) * room].fill(0.0);
-        }
-    }
+    /// Number of which extents are multiples.
+    pub step: usize,
 }
 
 /// Extents of bounded inputs that a run cannot have.
@@ -192,6 +189,36 @@ pub enum ExtentError {
         /// The extent that was given.
         found: usize,
     },
+    /// An input has an extent along a bounded axis that is no multiple of its step.
+    #[error(
+        "input `{}` has {found} places along axis {axis}, and the model takes multiples of {step} up to {bound}",
+        printable(input)
+    )]
+    NoMultiple {
+        /// Name of the input.
+        input: String,
+        /// The bounded axis.
+        axis: usize,
+        /// The step.
+        step: usize,
+        /// The bound.
+        bound: usize,
+        /// The extent that was given.
+        found: usize,
+    },
+    /// An input with several bounded axes was given values without extents, and fewer than its tensor has.
+    #[error(
+        "input `{}` has {found} values, and several of its extents may differ from {dims:?}; give the extents of the values",
+        printable(input)
+    )]
+    Unstated {
+        /// Name of the input.
+        input: String,
+        /// Greatest extents of the input.
+        dims: Vec<usize>,
+        /// Number of values.
+        found: usize,
+    },
     /// A run computed an extent for which the tensors have no room.
     #[error("`{}` is {found} in this run, and the tensors that it sizes have room for {most} places", printable(name))]
     BeyondLimit {
@@ -202,13 +229,13 @@ pub enum ExtentError {
         /// The extent that the run computed.
         found: usize,
     },
-    /// Two inputs that share an extent have different ones.
+    /// Two inputs that share an extent, or two axes of one, have different ones.
     #[error(
         "inputs `{}` and `{}` share an extent, and have {} and {} places along it",
         printable(&inputs[0]), printable(&inputs[1]), extents[0], extents[1]
     )]
     Differ {
-        /// Names of the two.
+        /// Names of the two inputs, which are the same for two axes of one.
         inputs: [String; 2],
         /// Their extents.
         extents: [usize; 2],
@@ -219,9 +246,73 @@ pub enum ExtentError {
 pub type PaddedInput<'v> = (usize, Cow<'v, [f32]>);
 
 impl Graph {
-    /// Returns the record of an input that may have fewer places than its tensor.
-    pub fn bounded_input(&self, input: usize) -> Option<&BoundedInput> {
-        self.bounded_inputs.iter().find(|bounded| bounded.input == input)
+    /// Returns the axes of an input along which it may have fewer places than its tensor.
+    pub fn bounded_axes_of_input(&self, input: usize) -> impl Iterator<Item = &BoundedInput> {
+        self.bounded_inputs.iter().filter(move |bounded| bounded.input == input)
+    }
+
+    /// Returns the extents of a number of values of an input, for which the caller may have `stated` extents. Leading ones
+    /// make no difference. `None` if no extents fit the values.
+    ///
+    /// # Errors
+    /// If several axes may have fewer places, and the values are given without extents.
+    ///
+    /// ```
+    /// use texpool::graph::{BoundedInput, ExtentError, GraphBuilder, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("roots of a picture of up to 8 times 8 pixels");
+    /// let (x, h, w) = (b.input("x", &[8, 8])?, b.input("height", &[1])?, b.input("width", &[1])?);
+    /// let y = b.unary("y", Unary::Sqrt, x)?;
+    /// let mut graph = b.finish(&[y])?;
+    /// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1, step: 1 });
+    /// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 1, count: 2, step: 1 });
+    ///
+    /// assert_eq!(graph.given_dims(0, 6, Some(&[2, 3]))?, Some(vec![2, 3]));
+    /// assert_eq!(graph.given_dims(0, 6, Some(&[2, 4]))?, None);
+    /// assert!(matches!(graph.given_dims(0, 6, None), Err(ExtentError::Unstated { found: 6, .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn given_dims(
+        &self,
+        input: usize,
+        count: usize,
+        stated: Option<&[usize]>,
+    ) -> Result<Option<Vec<usize>>, ExtentError> {
+        let tensor = &self.tensors[self.inputs[input]];
+        let mut dims = tensor.dims.clone();
+        let axes: Vec<usize> = self.bounded_axes_of_input(input).map(|bounded| bounded.axis).collect();
+        match (&axes[..], stated) {
+            (&[axis], _) => {
+                let [outer, _, inner] = parts(&dims, axis);
+                dims[axis] = count.checked_div(outer * inner).unwrap_or_default();
+            }
+            (axes, Some(stated)) => {
+                let more = stated.len().saturating_sub(dims.len());
+                let less = dims.len().saturating_sub(stated.len());
+                let aligned = iter::repeat_n(1, less).chain(stated[more..].iter().copied()).collect::<Vec<_>>();
+                let fits = |(axis, (stated, own)): (usize, (&usize, &usize))| stated == own || axes.contains(&axis);
+                if stated[..more].iter().any(|&extent| extent != 1) || !aligned.iter().zip(&dims).enumerate().all(fits)
+                {
+                    return Ok(None);
+                }
+                dims = aligned;
+            }
+            ([_, _, ..], None) if count != dims.iter().product::<usize>() => {
+                return Err(ExtentError::Unstated { input: tensor.name.clone(), dims, found: count });
+            }
+            _ => {}
+        }
+        Ok((dims.iter().product::<usize>() == count).then_some(dims))
+    }
+
+    /// Puts zeros behind values of these extents, up to the extents of an input's tensor.
+    pub fn pad_input(&self, input: usize, given: &[usize], values: &mut Vec<f32>) {
+        let mut dims = given.to_vec();
+        for BoundedInput { axis, .. } in self.bounded_axes_of_input(input) {
+            let bound = self.tensors[self.inputs[input]].dims[*axis];
+            pad(&dims, *axis, bound, values);
+            dims[*axis] = bound;
+        }
     }
 
     /// Checks the extents that a run computed. `value` gives the first number of an output.
@@ -248,23 +339,23 @@ impl Graph {
         self.caller_inputs().len()..self.inputs.len().saturating_sub(self.variables.len())
     }
 
-    /// Returns the extent of a run that the inputs which share it have. `extent_of` gives that of an input of the caller,
-    /// or `None` if it follows the others. Without any, the extent is the bound. `exact` is the greatest number up to which
-    /// texels hold all integers: no extent can be greater.
+    /// Returns the extent of a run that the axes which share it have. `extent_of` gives that of an axis, or `None` if it
+    /// follows the others. Without any, the extent is the bound. `exact` is the greatest number up to which texels hold all
+    /// integers: no extent can be greater.
     ///
     /// # Errors
-    /// If an extent is zero or beyond the bound, or two inputs differ.
+    /// If an extent is zero, beyond the bound or no multiple of the step, or two axes differ.
     pub fn shared_extent(
         &self,
         count: usize,
         exact: usize,
-        extent_of: impl Fn(usize) -> Option<usize>,
+        extent_of: impl Fn(&BoundedInput) -> Option<usize>,
     ) -> Result<usize, ExtentError> {
         let sharing = || self.bounded_inputs.iter().filter(|bounded| bounded.count == count);
         let tensor = |bounded: &BoundedInput| &self.tensors[self.inputs[bounded.input]];
         let mut first: Option<(&BoundedInput, usize)> = None;
         for bounded in sharing() {
-            let Some(found) = extent_of(bounded.input) else { continue };
+            let Some(found) = extent_of(bounded) else { continue };
             self.check_extent(bounded, exact, found)?;
             let name = |bounded| tensor(bounded).name.clone();
             match first {
@@ -280,24 +371,27 @@ impl Graph {
         Ok(first.map_or_else(bound, |(_, extent)| extent))
     }
 
-    /// Checks the extent that an input has along its bounded axis. `exact` is the greatest number up to which texels hold
+    /// Checks the extent that an input has along a bounded axis. `exact` is the greatest number up to which texels hold
     /// all integers.
     ///
     /// # Errors
-    /// If the extent is zero or beyond the bound.
+    /// If the extent is zero, beyond the bound, or no multiple of the step.
     pub fn check_extent(&self, bounded: &BoundedInput, exact: usize, found: usize) -> Result<(), ExtentError> {
         let bound = self.most_places(bounded, exact);
-        if (1..=bound).contains(&found) {
-            return Ok(());
+        let &BoundedInput { axis, step, .. } = bounded;
+        let input = || self.tensors[self.inputs[bounded.input]].name.clone();
+        match (1..=bound).contains(&found) {
+            true if found.is_multiple_of(step) => Ok(()),
+            true => Err(ExtentError::NoMultiple { input: input(), axis, step, bound, found }),
+            false => Err(ExtentError::Outside { input: input(), axis, bound, found }),
         }
-        let input = self.tensors[self.inputs[bounded.input]].name.clone();
-        Err(ExtentError::Outside { input, axis: bounded.axis, bound, found })
     }
 
-    /// Returns the greatest extent of an input along its bounded axis.
+    /// Returns the greatest extent of an input along a bounded axis.
     fn most_places(&self, bounded: &BoundedInput, exact: usize) -> usize {
         let dims = &self.tensors[self.inputs[bounded.input]].dims;
-        dims.get(bounded.axis).copied().unwrap_or_default().min(exact)
+        let most = dims.get(bounded.axis).copied().unwrap_or_default().min(exact);
+        most - most % bounded.step
     }
 
     /// Returns values of the caller's inputs, by index, with zeros behind their extents, and after those the extents.
@@ -305,35 +399,45 @@ impl Graph {
     /// all integers.
     ///
     /// # Errors
-    /// If an extent is zero or beyond the bound, or two inputs that share one differ.
+    /// If an extent is one that a run cannot have, or cannot be told from the number of values.
     pub fn padded_inputs<'v>(
         &self,
-        values: &[(usize, &'v [f32])],
+        values: &[(usize, InputValues<'v>)],
         exact: usize,
     ) -> Result<Vec<PaddedInput<'v>>, ExtentError> {
-        let dims = |bounded: &BoundedInput| &self.tensors[self.inputs[bounded.input]].dims;
-        let extent_of = |input: usize| {
-            let bounded = self.bounded_input(input)?;
-            let (_, given) = values.iter().find(|(other, _)| *other == input)?;
-            bounded.dims_of(dims(bounded), given.len())?.get(bounded.axis).copied()
+        let dims = values
+            .iter()
+            .map(|&(input, given)| self.given_dims(input, given.values.len(), given.dims))
+            .collect::<Result<Vec<_>, _>>()?;
+        let extent_of = |bounded: &BoundedInput| {
+            let place = values.iter().position(|(input, _)| *input == bounded.input)?;
+            dims[place].as_ref()?.get(bounded.axis).copied()
         };
         let counts: Vec<PaddedInput<'v>> = self
             .extent_inputs()
             .map(|count| Ok((count, Cow::Owned(vec![self.shared_extent(count, exact, extent_of)? as f32]))))
             .collect::<Result<_, ExtentError>>()?;
-        let is_short = |bounded: &BoundedInput, given: &[f32]| {
-            let dims = dims(bounded);
-            given.len() < dims.iter().product() && bounded.dims_of(dims, given.len()).is_some()
-        };
-        let padded = |&(input, given): &(usize, &'v [f32])| match self.bounded_input(input) {
-            Some(bounded) if is_short(bounded, given) => {
-                let mut values = given.to_vec();
-                bounded.pad(dims(bounded), &mut values);
+        let padded = |(&(input, given), dims): (&(usize, InputValues<'v>), &Option<Vec<usize>>)| match dims {
+            Some(dims) if *dims != self.tensors[self.inputs[input]].dims => {
+                let mut values = given.values.to_vec();
+                self.pad_input(input, dims, &mut values);
                 (input, Cow::Owned(values))
             }
-            _ => (input, Cow::Borrowed(given)),
+            _ => (input, Cow::Borrowed(given.values)),
         };
-        Ok(values.iter().map(padded).chain(counts).collect())
+        Ok(values.iter().zip(&dims).map(padded).chain(counts).collect())
+    }
+}
+
+/// Puts zeros behind values of these extents along an axis, up to a bound.
+fn pad(dims: &[usize], axis: usize, bound: usize, values: &mut Vec<f32>) {
+    let [outer, extent, inner] = parts(dims, axis);
+    let (given, room) = (extent * inner, bound * inner);
+    values.resize(outer * room, 0.0);
+    // From the last row on, so that none is overwritten before it has moved.
+    for row in (0..outer).rev() {
+        values.copy_within(row * given..(row + 1) * given, row * room);
+        values[row * room + given..(row + 1) * room].fill(0.0);
     }
 }
 

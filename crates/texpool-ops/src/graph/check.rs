@@ -1,8 +1,8 @@
 //! Checks the validity of a graph, so that the layers above need not check it again.
 
 use super::{
-    Act, BoundedInput, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization, Requantize, Shape,
-    Tensor, TensorId, infer,
+    Act, BoundedInput, BoundedOutput, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization,
+    Requantize, Shape, Tensor, TensorId, infer,
 };
 
 /// Checks a whole graph: ids, sizes, order, one producer per tensor, and every shape against inference.
@@ -86,10 +86,14 @@ fn bounded_inputs(graph: &Graph) -> Result<(), CheckError> {
         let is_other = |other: &BoundedInput| other.count == bounded.count;
         let bound = |of: &BoundedInput| graph.tensors[graph.inputs[of.input]].dims.get(of.axis).copied();
         let before = &graph.bounded_inputs[..position];
-        if before.iter().any(|other| other.input == bounded.input) {
-            return refuse("bounded twice");
+        if before.iter().any(|other| (other.input, other.axis) == (bounded.input, bounded.axis)) {
+            return refuse("bounded twice along an axis");
         }
-        if before.iter().find(|other| is_other(other)).is_some_and(|other| bound(other) != bound(bounded)) {
+        if bounded.step == 0 {
+            return refuse("bounded to multiples of 0");
+        }
+        let is_alike = |other: &BoundedInput| bound(other) == bound(bounded) && other.step == bounded.step;
+        if before.iter().find(|other| is_other(other)).is_some_and(|other| !is_alike(other)) {
             return refuse("bounded otherwise than another input with the same extent");
         }
     }
@@ -118,8 +122,9 @@ fn bounded(graph: &Graph) -> Result<(), CheckError> {
         if !(caller..others).contains(&bounded.count) || count != Some(Some(1)) {
             return refuse("bounded by something other than one number behind the caller's outputs");
         }
-        if graph.bounded[..position].iter().any(|other| other.output == bounded.output) {
-            return refuse("bounded twice");
+        let is_same = |other: &BoundedOutput| (other.output, other.axis) == (bounded.output, bounded.axis);
+        if graph.bounded[..position].iter().any(is_same) {
+            return refuse("bounded twice along an axis");
         }
     }
     for limit in &graph.limits {

@@ -26,7 +26,7 @@ mod texel_storage;
 mod variable;
 
 pub use blocks::{BlockSize, Blocks, LayerKind};
-pub use bounded::{BoundedInput, BoundedOutput, ExtentError, ExtentLimit, PaddedInput};
+pub use bounded::{BoundedInput, BoundedOutput, ExtentError, ExtentLimit, InputValues, PaddedInput};
 pub use builder::GraphBuilder;
 pub use check::check;
 pub use constant::{Bytes, Constant, QuantParams, Reals, exceeds_half};
@@ -238,12 +238,25 @@ impl Graph {
         of_outputs.chain(self.limits.iter().map(|limit| limit.count))
     }
 
-    /// Returns the record of an output whose extent is found in a run.
-    pub fn bounded_output(&self, output: usize) -> Option<&BoundedOutput> {
-        self.bounded.iter().find(|bounded| bounded.output == output)
+    /// Returns the axes of an output whose extents are found in a run.
+    pub fn bounded_axes_of_output(&self, output: usize) -> impl Iterator<Item = &BoundedOutput> {
+        self.bounded.iter().filter(move |bounded| bounded.output == output)
     }
 
-    /// Cuts the values of all outputs to the extents that a run found, and keeps those of the caller.
+    /// Cuts the values of an output to the extents that a run found, and returns the extents left. `count` gives the value
+    /// of an output that holds an extent.
+    pub fn cut_output(&self, output: usize, values: &mut Vec<f32>, count: impl Fn(usize) -> Option<f32>) -> Vec<usize> {
+        let Some(&tensor) = self.outputs.get(output) else { return Vec::new() };
+        let mut dims = self.tensors[tensor].dims.clone();
+        for bounded in self.bounded_axes_of_output(output) {
+            if let Some(count) = count(bounded.count) {
+                dims = bounded.cut(&dims, count, values);
+            }
+        }
+        dims
+    }
+
+    /// Cuts the values of all outputs to the extents that a run found, keeps those of the caller, and returns their extents.
     ///
     /// ```
     /// use texpool::graph::{BoundedOutput, GraphBuilder, Unary};
@@ -254,28 +267,15 @@ impl Graph {
     /// let mut graph = b.finish(&[roots, count])?;
     /// graph.bounded.push(BoundedOutput { output: 0, axis: 3, count: 1 });
     /// let mut outputs = vec![vec![1.0, 2.0, 0.0, 0.0], vec![2.0]];
-    /// graph.cut_outputs(&mut outputs);
-    /// assert_eq!(outputs, [[1.0, 2.0]]);
-    /// assert_eq!(graph.output_dims(0, outputs[0].len()), [1, 1, 1, 2]);
+    /// let dims = graph.cut_outputs(&mut outputs);
+    /// assert_eq!((&outputs[..], &dims[..]), (&[vec![1.0, 2.0]][..], &[vec![1, 1, 1, 2]][..]));
     /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
-    pub fn cut_outputs(&self, outputs: &mut Vec<Vec<f32>>) {
-        for bounded in &self.bounded {
-            let count = outputs.get(bounded.count).and_then(|values| values.first()).copied().unwrap_or_default();
-            if let (Some(values), Some(&tensor)) = (outputs.get_mut(bounded.output), self.outputs.get(bounded.output)) {
-                bounded.cut(&self.tensors[tensor].dims, count, values);
-            }
-        }
-        if self.counts().next().is_some() {
-            outputs.truncate(self.caller_outputs().len());
-        }
-    }
-
-    /// Returns the extents of an output of the caller in a run that gave this number of values.
-    pub fn output_dims(&self, output: usize, values: usize) -> Vec<usize> {
-        let Some(&tensor) = self.outputs.get(output) else { return Vec::new() };
-        let dims = &self.tensors[tensor].dims;
-        self.bounded_output(output).map_or_else(|| dims.clone(), |bounded| bounded.dims_of(dims, values))
+    pub fn cut_outputs(&self, outputs: &mut Vec<Vec<f32>>) -> Vec<Vec<usize>> {
+        let counts: Vec<Option<f32>> = outputs.iter().map(|values| values.first().copied()).collect();
+        let count = |output: usize| counts.get(output).copied().flatten();
+        outputs.truncate(self.caller_outputs().len());
+        outputs.iter_mut().enumerate().map(|(output, values)| self.cut_output(output, values, count)).collect()
     }
 
     /// Returns whether the values of a tensor are part of the model.

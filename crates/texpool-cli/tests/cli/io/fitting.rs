@@ -25,7 +25,8 @@ fn read<T: npyz::AutoSerialize + Copy>(
     format: TexelFormat,
 ) -> Result<Vec<f32>, IoError> {
     npy(path, &[1, 2], Order::C, &values);
-    InputFile::open(path).unwrap().input(spec(element_type, quantization, &[1, 2]), None, format)
+    let read = InputFile::open(path).unwrap().input(spec(element_type, quantization, &[1, 2]), &[], format)?;
+    Ok(read.1)
 }
 
 /// Checks that the second element is refused with an error that contains these words.

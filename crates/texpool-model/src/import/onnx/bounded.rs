@@ -8,7 +8,7 @@
 use super::{
     array::Array,
     bounded_axes::{at_most, each, mixed, rank},
-    bounded_indices, bounded_joins, bounded_shapes, lower,
+    bounded_images, bounded_indices, bounded_joins, bounded_shapes, bounded_windows, lower,
     masks::{self, Neutral},
     model::own_domain,
     node_lowering::{NodeLowering, is_extent},
@@ -146,9 +146,9 @@ pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Res
 }
 
 /// Returns the axes of a result whose extents an operand states. `None` if the operator takes no such operand.
-fn made_of_sizes(ctx: &NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
-    let is_given = |position: usize| ctx.sizes.get(position).is_some_and(|sizes| !sizes.is_empty());
-    if !(0..ctx.sizes.len()).any(|position| is_extent(own, position) && is_given(position)) {
+fn made_of_sizes(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
+    let is_given: Vec<bool> = ctx.sizes.iter().map(|sizes| !sizes.is_empty()).collect();
+    if !is_given.iter().enumerate().any(|(position, &is_given)| is_given && is_extent(own, position)) {
         return Ok(None);
     }
     let bounds = match own {
@@ -156,12 +156,12 @@ fn made_of_sizes(ctx: &NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
         "Expand" => bounded_shapes::expand(ctx)?,
         "Range" => bounded_shapes::range(ctx),
         "Reshape" => bounded_shapes::reshape(ctx)?,
-        "Resize" => bounded_shapes::resize(ctx),
+        "Resize" => bounded_images::resized(ctx)?,
         "Slice" => bounded_shapes::sliced_to_sizes(ctx)?,
         _ => bounded_shapes::greatest(ctx)?,
     };
     match bounds {
-        Some(bounds) if !is_given(0) || own == "ConstantOfShape" => Ok(Some(Passed::on(bounds))),
+        Some(bounds) if is_given.first() != Some(&true) || own == "ConstantOfShape" => Ok(Some(Passed::on(bounds))),
         _ => {
             let sizes = ctx.sizes.iter().flatten().flatten().next();
             Err(stated(sizes.map_or(0, |size| size.bound)))
@@ -207,6 +207,10 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
             return Ok(Some(Passed { bounds: vec![bounds, vec![]], ..Passed::default() }));
         }
         "MatMulInteger" => rows(ctx),
+        "AveragePool" | "Conv" | "ConvTranspose" | "LpPool" | "MaxPool" => bounded_windows::windowed(ctx, own)?,
+        "Resize" | "Upsample" => bounded_images::resized(ctx)?,
+        "DepthToSpace" | "SpaceToDepth" => bounded_images::folded(ctx, own)?,
+        "Pad" => bounded_images::padded(ctx)?,
         "GlobalAveragePool" | "GlobalMaxPool" => return global_pool(ctx, own),
         "ReduceMean" => return mean(ctx),
         own if own.starts_with("Reduce") => reduction(ctx, own)?,

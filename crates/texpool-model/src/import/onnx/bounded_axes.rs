@@ -3,7 +3,7 @@
 use super::{
     array::Array,
     bounded_joins::last_places,
-    bounded_windows::windowed,
+    derived_extents::derived,
     node_lowering::NodeLowering,
     value::{BoundedAxis, Computed, Size},
 };
@@ -14,22 +14,7 @@ use crate::import::{
 use texpool_ops::graph::{Binary, ElementType, Op};
 
 /// Operators of an image or signal that compute each item of a batch alone. Batches are their first axis.
-const BY_ITEM: [&str; 14] = [
-    "AveragePool",
-    "BatchNormalization",
-    "Conv",
-    "ConvTranspose",
-    "DepthToSpace",
-    "GlobalLpPool",
-    "GroupNormalization",
-    "InstanceNormalization",
-    "LRN",
-    "LpPool",
-    "MaxPool",
-    "Resize",
-    "SpaceToDepth",
-    "Upsample",
-];
+const BY_ITEM: [&str; 5] = ["BatchNormalization", "GlobalLpPool", "GroupNormalization", "InstanceNormalization", "LRN"];
 
 /// Applies the rule of an operator to each axis of its first operand alone.
 pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
@@ -49,19 +34,15 @@ pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<B
             "Split" => (ctx.axis(rank(ctx, 0), 0)? != bounded.axis).then(|| bounded.clone()),
             // Their elements keep their places.
             "RandomNormalLike" | "RandomUniformLike" | "Trilu" => Some(bounded.clone()),
-            // An extent that is stated as a number is not that of a run.
-            "Resize" if ctx.optional(3).is_some() && ctx.sizes.get(3).is_none_or(Vec::is_empty) => None,
             "Tile" => tile(ctx, bounded)?,
-            "Pad" => pad(ctx, bounded)?,
             "LayerNormalization" | "RMSNormalization" | "SimplifiedLayerNormalization" => {
                 let first = ctx.axis(rank(ctx, 0), -1)?;
                 (bounded.axis < first).then(|| bounded.clone())
             }
             "LpNormalization" => (ctx.axis(rank(ctx, 0), -1)? != bounded.axis).then(|| bounded.clone()),
             own if BY_ITEM.contains(&own) && bounded.axis == 0 => Some(bounded.clone()),
-            // Each channel has its own numbers.
-            "BatchNormalization" if bounded.axis > 1 => Some(bounded.clone()),
-            "AveragePool" | "Conv" | "ConvTranspose" | "LpPool" | "MaxPool" => windowed(ctx, own, bounded)?,
+            // Each channel has its own numbers, or each pixel.
+            "BatchNormalization" | "LRN" if bounded.axis > 1 => Some(bounded.clone()),
             _ => None,
         };
         match to {
@@ -96,16 +77,6 @@ pub(super) fn at_most(
 fn tile(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
     let repeats = ctx.integers(1, "repeats")?;
     Ok((repeats.get(bounded.axis) == Some(&1)).then(|| bounded.clone()))
-}
-
-/// Passes the axis on if the node pads other axes only.
-fn pad(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
-    if ctx.optional(3).is_some() || ctx.has("paddings") {
-        return Ok(None);
-    }
-    let pads = ctx.list("pads", 1)?.unwrap_or_default();
-    let is_plain = [bounded.axis, bounded.axis + pads.len() / 2].iter().all(|&place| pads.get(place) == Some(&0));
-    Ok(is_plain.then(|| bounded.clone()))
 }
 
 fn transpose(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
@@ -148,15 +119,24 @@ impl SliceStarts {
     }
 }
 
-/// A range of the axis begins at its first place, so that the result has as many places as the range, or as there are; or
-/// it has the last places, of which there are always as many.
+/// A range of the axis ends at its end or before it; or it begins at the first place, so that the result has as many places
+/// as the range, or as there are; or it has the last places, of which there are always as many.
 fn slice(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<Option<BoundedAxis>>, Problem> {
     let ends = ctx.list("ends", 2)?.unwrap_or_default();
     let SliceStarts { starts, steps, axes } = SliceStarts::of(ctx)?;
     let Some(place) = axes.iter().position(|&axis| axis == bounded.axis) else {
         return Ok(Some(Some(bounded.clone())));
     };
+    let (least, bound) = (bounded.size.least as i64, bounded.size.bound as i64);
     match (starts.get(place), ends.get(place), steps.get(place)) {
+        // From a place to the end, or to one before it.
+        (Some(&start @ 0..), Some(&end), Some(&step @ 1..))
+            if (end < 0 || end >= bound) && least + end.min(0) >= start.saturating_add(1) =>
+        {
+            let more = if end < 0 { end } else { 0 } - start + step - 1;
+            let size = derived(ctx, &bounded.size, [1, more, step])?;
+            Ok(Some(Some(BoundedAxis { size, ..bounded.clone() })))
+        }
         (Some(0), Some(&end @ 1..), Some(1)) => at_most(ctx, bounded, end as usize).map(Some),
         (Some(start @ ..0), Some(&end), Some(1))
             if end >= bounded.size.bound as i64 && start.unsigned_abs() <= bounded.size.least as u64 =>

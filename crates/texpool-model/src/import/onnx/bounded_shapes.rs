@@ -2,6 +2,7 @@
 
 use super::{
     bounded_axes::SliceStarts,
+    derived_extents::{derived, factored},
     node_lowering::NodeLowering,
     value::{BoundedAxis, Size},
 };
@@ -49,9 +50,9 @@ fn size<'c>(ctx: &'c NodeLowering<'_>, position: usize, place: usize) -> Option<
     ctx.sizes.get(position)?.get(place)?.as_ref()
 }
 
-/// Each such extent stays an axis of its own, with as many elements between it and the next one. Then the elements keep
-/// their places for every extent.
-pub(super) fn reshape(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+/// Each such extent stays an axis of its own, or is divided into one and a number, with as many elements between it and the
+/// next one. Then the elements keep their places for every extent.
+pub(super) fn reshape(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let stated = ctx.integers(1, "new extents")?;
     let own = extents_of(ctx, 0);
     let keeps_zero = ctx.flag("allowzero", false)?;
@@ -68,49 +69,58 @@ pub(super) fn reshape(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>
             (None, number) => Extent::Is(usize::try_from(number).unwrap_or(0)),
         });
     }
-    let from = Split::of(&own);
+    let from = Split::of(ctx, &own);
     if let Some(place) = open {
-        // The remaining elements are such an extent, or else a number.
+        // The remaining elements are a multiple of such an extent, or else a number.
         let before = new[..place].iter().filter(|extent| matches!(extent, Extent::Size(_))).count();
-        let mut as_size = new.clone();
         if let Some(size) = from.sizes.get(before) {
+            let mut as_size = new.clone();
             as_size[place] = Extent::Size(size.clone());
-            if from.is(&Split::of(&as_size)) {
-                return Ok(Some(bounded(&as_size)));
+            let behind = Split::of(ctx, &as_size).between.get(before + 1).copied();
+            if let Some(factor) = quotient(from.between.get(before + 1).copied(), behind) {
+                as_size[place] = Extent::Size(derived(ctx, size, [factor as i64, 0, 1])?);
+                if from.is(&Split::of(ctx, &as_size)) {
+                    return Ok(Some(bounded(&as_size)));
+                }
             }
         }
-        let to = Split::of(&new);
-        if let (Some(&all), Some(&others)) = (from.between.get(before), to.between.get(before))
-            && others > 0
-            && all.is_multiple_of(others)
-        {
-            new[place] = Extent::Is(all / others);
+        let to = Split::of(ctx, &new);
+        if let Some(rest) = quotient(from.between.get(before).copied(), to.between.get(before).copied()) {
+            new[place] = Extent::Is(rest);
         }
     }
-    Ok(from.is(&Split::of(&new)).then(|| bounded(&new)))
+    Ok(from.is(&Split::of(ctx, &new)).then(|| bounded(&new)))
+}
+
+/// Returns how often a number contains another, if it is a multiple of that.
+fn quotient(all: Option<usize>, by: Option<usize>) -> Option<usize> {
+    let (all, by) = (all?, by?);
+    (by > 0 && all.is_multiple_of(by)).then(|| all / by)
 }
 
 /// A list of extents, divided at those that a run gives or finds.
 struct Split {
+    /// The extents that those in the list are multiples of.
     sizes: Vec<Size>,
     /// Number of elements before, between and behind them.
     between: Vec<usize>,
 }
 
 impl Split {
-    fn of(extents: &[Extent]) -> Self {
+    fn of(ctx: &NodeLowering<'_>, extents: &[Extent]) -> Self {
         let (mut sizes, mut between) = (Vec::new(), vec![1usize]);
         for extent in extents {
-            match extent {
-                Extent::Is(number) => {
-                    if let Some(last) = between.last_mut() {
-                        *last = last.saturating_mul(*number);
-                    }
-                }
+            let number = match extent {
+                Extent::Is(number) => *number,
                 Extent::Size(size) => {
-                    sizes.push(size.clone());
+                    let (size, factor) = factored(ctx, size);
+                    sizes.push(size);
                     between.push(1);
+                    factor
                 }
+            };
+            if let Some(last) = between.last_mut() {
+                *last = last.saturating_mul(number);
             }
         }
         Self { sizes, between }
@@ -153,13 +163,6 @@ pub(super) fn filled(ctx: &NodeLowering<'_>) -> Vec<BoundedAxis> {
     sizes.iter().enumerate().filter_map(one).collect()
 }
 
-/// The batch of an image keeps its extent.
-pub(super) fn resize(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
-    let ([bounded], [Some(size), others @ ..]) = (&ctx.bounds[0][..], &ctx.sizes[3][..]) else { return None };
-    let is_batch = bounded.axis == 0 && bounded.size.is_like(size) && others.iter().all(Option::is_none);
-    (is_batch && !ctx.has("axes")).then(|| vec![bounded.clone()])
-}
-
 /// Numbers from zero on, as many as such an extent.
 pub(super) fn range(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
     let is = |position: usize, number: f32| {
@@ -181,21 +184,22 @@ pub(super) fn greatest(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>
     Ok(Some(bounded(&result)))
 }
 
-/// Flattening keeps such an extent if it is the only axis of its side, apart from ones.
-pub(super) fn flatten(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+/// Flattening keeps such an extent, or a multiple of it, if it is the only one of its side and the first axis apart from ones.
+pub(super) fn flatten(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let own = extents_of(ctx, 0);
     let rank = own.len() as i64;
     let at = ctx.int("axis")?.unwrap_or(1);
     let at = if at < 0 { at + rank } else { at }.clamp(0, rank) as usize;
-    let side = |extents: &[Extent]| {
-        let split = Split::of(extents);
-        match &split.sizes[..] {
-            [] => Some(Extent::Is(split.between[0])),
-            [size] if split.between == [1, 1] => Some(Extent::Size(size.clone())),
-            _ => None,
-        }
-    };
-    Ok(side(&own[..at]).zip(side(&own[at..])).map(|(rows, columns)| bounded(&[rows, columns])))
+    let mut sides = Vec::with_capacity(2);
+    for extents in [&own[..at], &own[at..]] {
+        let Split { sizes, between } = Split::of(ctx, extents);
+        sides.push(match (&sizes[..], &between[..]) {
+            ([], _) => Extent::Is(between[0]),
+            ([size], [1, factor]) => Extent::Size(derived(ctx, size, [*factor as i64, 0, 1])?),
+            _ => return Ok(None),
+        });
+    }
+    Ok(Some(bounded(&sides)))
 }
 
 /// Returns the axes along which a slice with computed ends takes the places before such an extent.

@@ -1,11 +1,11 @@
 //! Rules of convolutions and pools along an axis whose extent a run gives or finds.
 
 use super::{
-    derived_extents::derived,
+    derived_extents::{derived, step},
     lower::{Auto, spatial, stated_window},
     masks::{self, Neutral},
     node_lowering::NodeLowering,
-    value::BoundedAxis,
+    value::{BoundedAxis, Size},
 };
 use crate::import::error::Problem;
 
@@ -17,16 +17,18 @@ struct Windows {
     /// Places from the first to the last one that a window reads.
     reach: i64,
     stride: i64,
-    /// Places that the border adds in front and behind.
+    /// Places that the border adds in front and behind. Those behind are the most for any extent.
     border: [i64; 2],
+    /// Whether the border makes the result have a place for each stride, whatever the extent.
+    is_same: bool,
 }
 
 impl Windows {
-    /// Reads the windows along an axis of the operand. `None` if their border depends on the extent.
-    fn along(ctx: &NodeLowering<'_>, own: &str, axis: usize) -> Result<Option<Self>, Problem> {
+    /// Reads the windows along an axis of the operand. `None` if the border in front depends on the extent.
+    fn along(ctx: &NodeLowering<'_>, own: &str, bounded: &BoundedAxis) -> Result<Option<Self>, Problem> {
         let operand = ctx.operand(0)?;
         // A signal is an image of one row.
-        let image = match *operand.dims() {
+        let mut image = match *operand.dims() {
             [_, _, x] => [1, x],
             [_, _, y, x] => [y, x],
             _ => return Ok(None),
@@ -41,59 +43,83 @@ impl Windows {
             _ => spatial(ctx, "kernel_shape", dimensions, 1)?,
         };
         let window = stated_window(ctx, dimensions, extent)?;
-        let place = axis - dimensions;
+        let place = bounded.axis - dimensions;
+        let [reach, stride] = [window.reach[place], window.stride[place]];
         let is_same = matches!(window.auto, Auto::Same { .. });
-        if is_same && (window.stride[place] != 1 || own == "ConvTranspose") {
+        if is_same && own == "ConvTranspose" {
             return Ok(None);
         }
-        let padding = window.around(image);
-        let border = [[padding.top, padding.bottom], [padding.left, padding.right]][place];
-        let [reach, stride] = [window.reach[place], window.stride[place]].map(|places| places as i64);
-        Ok(Some(Self { reach, stride, border: border.map(|places| places as i64) }))
+        // The border depends on the remainder that the stride leaves of the extent.
+        let extents = if is_same { stride } else { 1 };
+        let mut border: Option<[usize; 2]> = None;
+        for nth in 0..extents {
+            image[place] = (bounded.size.bound + stride * step(ctx, &bounded.size)) - nth * step(ctx, &bounded.size);
+            let padding = window.around(image);
+            let [front, behind] = [[padding.top, padding.bottom], [padding.left, padding.right]][place];
+            border = match border {
+                None => Some([front, behind]),
+                Some([other, most]) if other == front => Some([front, behind.max(most)]),
+                Some(_) => return Ok(None),
+            };
+        }
+        let [reach, stride] = [reach, stride].map(|places| places as i64);
+        Ok(border.map(|border| Self { reach, stride, border: border.map(|places| places as i64), is_same }))
     }
 }
 
-/// Returns the axis of the result for an axis of the operand. Places behind the extent are replaced by ones without an
-/// effect if windows may read them. `None` if the result would depend on more.
-pub(super) fn windowed(
-    ctx: &mut NodeLowering<'_>,
-    own: &str,
-    bounded: &BoundedAxis,
-) -> Result<Option<BoundedAxis>, Problem> {
-    if bounded.axis < LEADING {
-        return Ok(None);
-    }
-    let Some(Windows { reach, stride, border: [front, behind] }) = Windows::along(ctx, own, bounded.axis)? else {
-        return Ok(None);
-    };
-    // Windows that begin in front of the end but reach behind it, and numbers of places in the whole image.
-    if ctx.flag("ceil_mode", false)? || own == "MaxPool" && ctx.wants(1) {
-        return Ok(None);
-    }
-    let along = std::slice::from_ref(bounded);
-    match own {
-        "ConvTranspose" => {
-            // The extent of a result that the file states is not that of a run.
-            if ctx.has("output_shape") {
-                return Ok(None);
+/// Returns the axes of the result. Places behind the extents are replaced by ones without an effect if windows may read
+/// them. `None` if the result would depend on more.
+pub(super) fn windowed(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let bounds = ctx.bounds[0].clone();
+    let mut passed = Vec::with_capacity(bounds.len());
+    let mut read = Vec::new();
+    for bounded in &bounds {
+        match bounded.axis {
+            // Items are computed one by one, and channels together.
+            0 => passed.push(bounded.clone()),
+            1 => return Ok(None),
+            _ => {
+                let Some((size, reads_behind)) = slid(ctx, own, bounded)? else { return Ok(None) };
+                passed.push(BoundedAxis { size, ..bounded.clone() });
+                if reads_behind {
+                    read.push(bounded.clone());
+                }
             }
-            let added = ctx.ints("output_padding").and_then(|list| list.get(bounded.axis - LEADING).copied());
-            masks::mask(ctx, 0, along, Neutral::Zero)?;
-            let more = reach - stride - front - behind + added.unwrap_or(0);
-            return counted(ctx, bounded, [stride, more, 1]).map(Some);
         }
-        "Conv" | "LpPool" if behind > 0 => masks::mask(ctx, 0, along, Neutral::Zero)?,
-        "MaxPool" if behind > 0 => masks::mask(ctx, 0, along, Neutral::Least)?,
-        "AveragePool" if behind > 0 && ctx.flag("count_include_pad", false)? => {
-            masks::mask(ctx, 0, along, Neutral::Zero)?;
-        }
-        "AveragePool" if behind > 0 => return Ok(None),
-        _ => {}
     }
-    counted(ctx, bounded, [1, front + behind - reach + stride, stride]).map(Some)
+    match own {
+        "MaxPool" => masks::mask(ctx, 0, &read, Neutral::Least)?,
+        // The number of places that a mean is of would depend on the extent.
+        "AveragePool" if !read.is_empty() && !ctx.flag("count_include_pad", false)? => return Ok(None),
+        _ => masks::mask(ctx, 0, &read, Neutral::Zero)?,
+    }
+    Ok(Some(passed))
 }
 
-/// Returns the axis with `(factor * n + more) / stride` places, rounded down, for `n` places of the given one.
-fn counted(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, formula: [i64; 3]) -> Result<BoundedAxis, Problem> {
-    Ok(BoundedAxis { size: derived(ctx, &bounded.size, formula)?, ..bounded.clone() })
+/// Returns the extent of the result, and whether windows may read places behind the operand's.
+fn slid(ctx: &mut NodeLowering<'_>, own: &str, bounded: &BoundedAxis) -> Result<Option<(Size, bool)>, Problem> {
+    let Some(windows) = Windows::along(ctx, own, bounded)? else { return Ok(None) };
+    let Windows { reach, stride, border: [front, behind], is_same } = windows;
+    if own == "ConvTranspose" {
+        // The extent of a result that the file states is not that of a run.
+        if ctx.has("output_shape") {
+            return Ok(None);
+        }
+        let added = ctx.ints("output_padding").and_then(|list| list.get(bounded.axis - LEADING).copied());
+        let more = reach - stride - front - behind + added.unwrap_or(0);
+        return Ok(Some((derived(ctx, &bounded.size, [stride, more, 1])?, true)));
+    }
+    // The last window may reach behind the border, if it begins before the border in any case.
+    let hangs_over = ctx.flag("ceil_mode", false)? && ctx.text("auto_pad", "NOTSET")? == "NOTSET";
+    let counts_all = own != "MaxPool" || ctx.wants(1);
+    if hangs_over && (counts_all || behind > reach - stride) || own == "MaxPool" && ctx.wants(1) {
+        return Ok(None);
+    }
+    let more = match is_same {
+        true => stride - 1,
+        false if hangs_over => front + behind - reach + 2 * stride - 1,
+        false => front + behind - reach + stride,
+    };
+    let size = derived(ctx, &bounded.size, [1, more, stride])?;
+    Ok(Some((size, behind > 0 || hangs_over)))
 }

@@ -16,7 +16,12 @@ pub(super) fn derived(
     size: &Size,
     [factor, more, stride]: [i64; 3],
 ) -> Result<Size, Problem> {
-    if [factor, more, stride] == [1, 0, 1] {
+    // A multiple of the stride stays a whole number of places.
+    let formula @ [factor, more, stride] = match factor % stride {
+        0 => [factor / stride, more.div_euclid(stride), 1],
+        _ => [factor, more, stride],
+    };
+    if formula == [1, 0, 1] {
         return Ok(size.clone());
     }
     if let Some((from, [own_factor, own_more])) = ctx.lowering.open.sources.get(&size.count.tensor).cloned() {
@@ -25,7 +30,7 @@ pub(super) fn derived(
     let Size { count, least, bound } = size;
     let places = |n: usize| (factor * n as i64 + more).div_euclid(stride).max(0) as usize;
     let (least, bound) = (places(*least), places(*bound));
-    let key = (count.tensor, [factor, more, stride]);
+    let key = (count.tensor, formula);
     let tensor = match ctx.lowering.open.derived.get(&key) {
         Some(&known) => known,
         None => {
@@ -38,12 +43,28 @@ pub(super) fn derived(
                     tensor = ctx.emit(Op::Binary(binary), &[tensor, number], shape)?;
                 }
             }
-            ctx.lowering.open.derived.insert(key, tensor);
-            if stride == 1 {
-                ctx.lowering.open.sources.insert(tensor, (size.clone(), [factor, more]));
-            }
+            ctx.lowering.open.record(size, formula, tensor);
             tensor
         }
     };
     Ok(Size { count: Computed { tensor, ..count.clone() }, least, bound })
+}
+
+/// Returns the greatest known number of which the differences between possible extents are multiples.
+pub(super) fn step(ctx: &NodeLowering<'_>, size: &Size) -> usize {
+    ctx.lowering.open.sources.get(&size.count.tensor).map_or(1, |(_, [factor, _])| *factor as usize)
+}
+
+/// Returns the extent that this one is a multiple of, and the factor.
+pub(super) fn factored(ctx: &NodeLowering<'_>, size: &Size) -> (Size, usize) {
+    match ctx.lowering.open.sources.get(&size.count.tensor) {
+        Some((from, [factor, 0])) => (from.clone(), *factor as usize),
+        _ => (size.clone(), 1),
+    }
+}
+
+/// Returns the quotient of two extents, as a numerator and a denominator, if it is the same in each run.
+pub(super) fn quotient(ctx: &NodeLowering<'_>, size: &Size, by: &Size) -> Option<[i64; 2]> {
+    let [(a, numerator), (b, denominator)] = [size, by].map(|size| factored(ctx, size));
+    a.is_like(&b).then_some([numerator as i64, denominator as i64])
 }

@@ -9,7 +9,10 @@ use super::{
     array::{MAX_RANK, ranked},
     model::{Extent, GraphIo, IoType},
 };
-use crate::import::error::{ImportError, Problem, UnresolvedDim};
+use crate::import::{
+    ExtentBound,
+    error::{ImportError, Problem, UnresolvedDim},
+};
 use texpool_ops::graph::MAX_ELEMENTS;
 
 /// Resolves the extents of inputs from the file and from the caller's options.
@@ -17,7 +20,7 @@ use texpool_ops::graph::MAX_ELEMENTS;
 pub(super) struct Binding<'o> {
     bound: &'o BTreeMap<String, usize>,
     /// Most that extents can be which a run gives.
-    most: &'o BTreeMap<String, usize>,
+    most: &'o BTreeMap<String, ExtentBound>,
     used: BTreeSet<&'o str>,
     unbound: Vec<UnresolvedDim>,
     pub(super) bounded: Vec<BoundedInputAxis<'o>>,
@@ -30,11 +33,11 @@ pub(super) struct BoundedInputAxis<'o> {
     pub(super) axis: usize,
     /// Name of the extent. Axes that have the same name have the same extent in each run.
     pub(super) name: &'o str,
-    pub(super) bound: usize,
+    pub(super) bound: ExtentBound,
 }
 
 impl<'o> Binding<'o> {
-    pub(super) fn new(bound: &'o BTreeMap<String, usize>, most: &'o BTreeMap<String, usize>) -> Self {
+    pub(super) fn new(bound: &'o BTreeMap<String, usize>, most: &'o BTreeMap<String, ExtentBound>) -> Self {
         Self { bound, most, used: BTreeSet::new(), unbound: Vec::new(), bounded: Vec::new() }
     }
 
@@ -84,7 +87,7 @@ impl<'o> Binding<'o> {
                 let reason = format!("axis {axis} has the extent {extent}: at most {MAX_ELEMENTS} are supported");
                 return Err(Problem::limit(reason).of_graph_io("input", &port.name));
             }
-            if let Some((name, bound)) = binding.filter(|(name, _)| self.most.contains_key(*name)) {
+            if let Some((name, &bound)) = binding.and_then(|(name, _)| Some((name, self.most.get(name)?))) {
                 self.bounded.push(BoundedInputAxis { input: port.name.clone(), axis, name, bound });
             }
             dims.push(extent);
@@ -122,7 +125,8 @@ impl<'o> Binding<'o> {
     }
 
     fn find(&mut self, name: &str) -> Option<(&'o str, usize)> {
-        let (name, &extent) = self.bound.get_key_value(name).or_else(|| self.most.get_key_value(name))?;
+        let most = || self.most.get_key_value(name).map(|(name, bound)| (name, &bound.most));
+        let (name, &extent) = self.bound.get_key_value(name).or_else(most)?;
         self.used.insert(name);
         Some((name, extent))
     }
@@ -148,7 +152,7 @@ impl<'o> Binding<'o> {
 
     /// Fails if an extent is unbound, or if a bound name occurs neither in an input nor, with a bound, as the result of a
     /// node. Returns the bounds of results.
-    pub(super) fn finish(self, is_result: impl Fn(&str) -> bool) -> Result<Vec<(&'o str, usize)>, ImportError> {
+    pub(super) fn finish(self, is_result: impl Fn(&str) -> bool) -> Result<Vec<(&'o str, ExtentBound)>, ImportError> {
         if !self.unbound.is_empty() {
             // A sum follows once the extents that it adds are bound.
             let names: BTreeSet<&str> = self.unbound.iter().map(|dim| dim.name.as_str()).collect();

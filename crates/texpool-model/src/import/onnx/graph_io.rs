@@ -16,12 +16,12 @@ use super::{
     value::{BoundedAxis, Computed, MOST_PLACES, Size, Value},
 };
 use crate::import::{
-    ImportOptions,
+    ExtentBound, ImportOptions,
     error::{ImportError, Problem},
     label::label,
 };
 use texpool_ops::graph::{
-    BoundedInput, BoundedOutput, ElementType, ExtentLimit, LayoutPermutation, Op, Shape, TensorId,
+    Binary, BoundedInput, BoundedOutput, ElementType, ExtentLimit, LayoutPermutation, Op, Shape, TensorId,
 };
 
 fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportError {
@@ -85,47 +85,49 @@ fn extents(
     lowering: &mut GraphLowering,
     names: &mut Names<'_>,
 ) -> Result<(), ImportError> {
-    let refused = |input: &str, problem: Problem| problem.of_graph_io("input", input);
-    let mut added: Vec<(&str, usize)> = Vec::new();
-    for (position, BoundedInputAxis { input, axis, name, bound }) in bounded.iter().enumerate() {
-        if let Some(other) = bounded[..position].iter().find(|other| other.input == *input) {
-            let reason = format!(
-                "each run is to give axis {}, `{}`, and axis {axis}, `{name}`, but can give only one axis of an input",
-                other.axis, other.name
-            );
-            let hint =
-                if other.name == *name { "bind this extent to a number" } else { "bind one of them to a number" };
-            return Err(refused(input, Problem::new(reason, hint)));
-        }
-        if *bound > MOST_PLACES {
-            let reason =
-                format!("its extent `{name}` is at most {bound}, and runs of at most {MOST_PLACES} are supported");
-            return Err(refused(input, Problem::limit(reason)));
-        }
-        let count = match added.iter().find(|(other, _)| other == name) {
-            Some(&(_, count)) => count,
+    // By the extent's name: the index of its input, and the extent itself.
+    let mut added: Vec<(&str, usize, Size)> = Vec::new();
+    for BoundedInputAxis { input, axis, name, bound } in bounded {
+        let refused = |problem: Problem| problem.of_graph_io("input", input);
+        let (count, size) = match added.iter().find(|(other, ..)| other == name) {
+            Some((_, count, size)) => (*count, size.clone()),
             None => {
                 let count = lowering.graph.inputs.len();
-                let tensor = lowering.input(&format!("extent {name}"), Shape::new(1, 1, 1, 1));
-                let tensor = tensor.map_err(|problem| refused(input, problem))?;
-                lowering.graph.tensors[tensor].element_type = ElementType::I64;
-                lowering.graph.inputs.push(tensor);
-                added.push((*name, count));
-                count
+                let size = extent(name, *bound, lowering).map_err(refused)?;
+                added.push((*name, count, size.clone()));
+                (count, size)
             }
         };
         let Some(index) = inputs.iter().position(|other| other == input) else { continue };
-        lowering.graph.bounded_inputs.push(BoundedInput { input: index, axis: *axis, count });
-        let count = Computed {
-            tensor: lowering.graph.inputs[count],
-            dims: vec![1],
-            layout: AtomLayout::natural(&[1]),
-            elem: ElementType::I64,
-        };
-        let size = Size { count, least: 1, bound: *bound };
+        lowering.graph.bounded_inputs.push(BoundedInput { input: index, axis: *axis, count, step: bound.step });
         names.bind(input, BoundedAxis { axis: *axis, size });
     }
     Ok(())
+}
+
+/// Adds the input of an extent. An extent in steps is a multiple of the number of steps, and all that follows from it is
+/// computed from that number, so that equal extents are known to be equal.
+fn extent(name: &str, ExtentBound { most, step }: ExtentBound, lowering: &mut GraphLowering) -> Result<Size, Problem> {
+    if most > MOST_PLACES {
+        let reason = format!("its extent `{name}` is at most {most}, and runs of at most {MOST_PLACES} are supported");
+        return Err(Problem::limit(reason));
+    }
+    let shape = Shape::new(1, 1, 1, 1);
+    let tensor = lowering.input(&format!("extent {name}"), shape)?;
+    lowering.graph.tensors[tensor].element_type = ElementType::I64;
+    lowering.graph.inputs.push(tensor);
+    let size = |tensor: TensorId, least: usize, bound: usize| Size {
+        count: Computed { tensor, dims: vec![1], layout: AtomLayout::natural(&[1]), elem: ElementType::I64 },
+        least,
+        bound,
+    };
+    if step > 1 {
+        let number = Array::of_ints(vec![1], ElementType::I64, vec![step as i64]);
+        let number = lowering.constant(&number, shape)?;
+        let steps = lowering.emit(Op::Binary(Binary::FloorDiv), &[tensor, number], shape)?;
+        lowering.open.record(&size(steps, 1, most / step), [step as i64, 0, 1], tensor);
+    }
+    Ok(size(tensor, step, most))
 }
 
 /// Returns the constant of an input with the type and the extents that the file states. A single number is repeated.
@@ -225,15 +227,7 @@ pub(super) fn outputs(
     let mut io_tensors: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
     let mut bounds = Vec::new();
     for (index, port) in file.outputs.iter().enumerate() {
-        match names.bounds(&port.name) {
-            [] => {}
-            [bound] => bounds.push((index, bound.clone())),
-            [..] => {
-                let reason = "two of its extents are given or found in a run, and only one can be";
-                let problem = Problem::new(reason, "bind one of them to a number, or cut the graph in front of it");
-                return Err(refused("output", port)(problem));
-            }
-        }
+        bounds.extend(names.bounds(&port.name).iter().map(|bound| (index, bound.clone())));
         let tensor = output(port, lowering, names, values, &io_tensors)
             .map_err(|problem| of_bound(problem, options))
             .map_err(refused("output", port))?;

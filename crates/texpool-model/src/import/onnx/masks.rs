@@ -67,17 +67,17 @@ pub(super) fn mask(
     bounds: &[BoundedAxis],
     neutral: Neutral,
 ) -> Result<(), Problem> {
-    let mut x = ctx.operand(position)?;
-    for bounded in bounds {
-        x = masked(ctx, &x, bounded, neutral)?;
+    if bounds.is_empty() {
+        return Ok(());
     }
-    ctx.operands[position] = Some(x);
+    let x = ctx.operand(position)?;
+    ctx.operands[position] = Some(masked(ctx, &x, bounds, neutral)?);
     Ok(())
 }
 
-fn masked(ctx: &mut NodeLowering<'_>, x: &Value, bounded: &BoundedAxis, neutral: Neutral) -> Result<Value, Problem> {
+fn masked(ctx: &mut NodeLowering<'_>, x: &Value, bounds: &[BoundedAxis], neutral: Neutral) -> Result<Value, Problem> {
     let elem = x.element_type();
-    let inside = Value::Computed(inside(ctx, bounded, x.dims().len())?);
+    let inside = Value::Computed(inside(ctx, bounds, x.dims().len())?);
     let number = Value::Known(neutral.number(elem));
     let is_zero = number.known().is_some_and(|number| number.to_f32().first() == Some(&0.0));
     // Integers have no NaN, and a sum would have to hold twice the greatest one.
@@ -104,19 +104,30 @@ fn added(ctx: &mut NodeLowering<'_>, [inside, x, number]: [&Value; 3], elem: Ele
     Ok(Value::Computed(two(ctx, Binary::Add, &x, &number, elem)?))
 }
 
-/// Returns whether each place along the axis is before the extent, for values of this number of axes.
-fn inside(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, rank: usize) -> Result<Computed, Problem> {
-    let behind = rank - 1 - bounded.axis;
-    let key = (bounded.size.count.tensor, bounded.size.bound, behind);
+/// Returns whether each place along these axes is before the extents, for values of this number of axes.
+fn inside(ctx: &mut NodeLowering<'_>, bounds: &[BoundedAxis], rank: usize) -> Result<Computed, Problem> {
+    let key = |bounded: &BoundedAxis| (bounded.size.count.tensor, bounded.size.bound, rank - 1 - bounded.axis);
+    let key: Vec<_> = bounds.iter().map(key).collect();
     if let Some(known) = ctx.lowering.open.masks.get(&key) {
         return Ok(known.clone());
     }
-    let mut dims = vec![1; behind + 1];
-    dims[0] = bounded.size.bound;
-    ctx.budget_for(&dims, size_of::<i64>(), 1)?;
-    let places = Array::of_ints(dims, ElementType::I64, (0..bounded.size.bound as i64).collect());
-    let count = Value::Computed(bounded.size.count.clone());
-    let inside = two(ctx, Binary::Less, &Value::Known(places), &count, ElementType::Bool)?;
+    let inside = match bounds {
+        [bounded] => {
+            let mut dims = vec![1; rank - bounded.axis];
+            dims[0] = bounded.size.bound;
+            ctx.budget_for(&dims, size_of::<i64>(), 1)?;
+            let places = Array::of_ints(dims, ElementType::I64, (0..bounded.size.bound as i64).collect());
+            let count = Value::Computed(bounded.size.count.clone());
+            two(ctx, Binary::Less, &Value::Known(places), &count, ElementType::Bool)?
+        }
+        // Computed once for all layers of these extents, so that each of them is masked in one step.
+        [others @ .., last] => {
+            let others = Value::Computed(inside(ctx, others, rank)?);
+            let last = Value::Computed(inside(ctx, std::slice::from_ref(last), rank)?);
+            two(ctx, Binary::ZeroUnless, &others, &last, ElementType::Bool)?
+        }
+        [] => return Err(Problem::malformed("no axis of it is open")),
+    };
     ctx.lowering.open.masks.insert(key, inside.clone());
     Ok(inside)
 }

@@ -9,6 +9,7 @@ mod array;
 mod bodies;
 mod bounded;
 mod bounded_axes;
+mod bounded_images;
 mod bounded_indices;
 mod bounded_joins;
 mod bounded_shapes;

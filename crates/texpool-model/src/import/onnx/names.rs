@@ -13,6 +13,7 @@ use super::{
     value::{BoundedAxis, Computed, MOST_PLACES, Size, Sizes, Value},
 };
 use crate::import::{
+    ExtentBound,
     error::{ImportError, Problem},
     meter::Meter,
 };
@@ -267,7 +268,7 @@ impl<'m> Names<'m> {
     /// Records the axis of a name's value whose extent a run gives.
     pub(super) fn bind(&mut self, name: &str, bound: BoundedAxis) {
         if let Some((&name, _)) = self.entries.get_key_value(name) {
-            self.bounds.insert(name, vec![bound]);
+            self.bounds.entry(name).or_default().push(bound);
         }
     }
 
@@ -277,9 +278,10 @@ impl<'m> Names<'m> {
     }
 
     /// Records that a result is an extent, and the most that it can be.
-    pub(super) fn limit(&mut self, name: &str, most: usize) -> Result<(), ImportError> {
-        if !(1..=MOST_PLACES).contains(&most) {
-            let why = format!("an extent that a run computes is at least 1 and at most {MOST_PLACES}");
+    pub(super) fn limit(&mut self, name: &str, bound: ExtentBound) -> Result<(), ImportError> {
+        let ExtentBound { most, step } = bound;
+        if !(1..=MOST_PLACES).contains(&most) || step != 1 {
+            let why = format!("an extent that a run computes is at least 1 and at most {MOST_PLACES}, without a step");
             return Err(ImportError::CannotBind { name: name.to_owned(), asked: most, why });
         }
         if let Some(&name) = self.later.get(name) {

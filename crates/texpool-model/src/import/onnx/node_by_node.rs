@@ -19,7 +19,7 @@ use super::{
     value::Value,
 };
 use crate::import::{
-    ImportOptions,
+    ExtentBound, ImportOptions,
     error::{ImportError, Problem, UnresolvedDim},
     label::label,
     outline::{OpenExtent, RefusalCount, TensorOutline, Verdict},
@@ -30,7 +30,7 @@ use texpool_ops::{
 };
 
 /// No extents: an outline has a number for each.
-static NONE: BTreeMap<String, usize> = BTreeMap::new();
+static NONE: BTreeMap<String, ExtentBound> = BTreeMap::new();
 
 /// Value to try for other open axes, for example the number of tokens of a text.
 const LENGTH: usize = 16;

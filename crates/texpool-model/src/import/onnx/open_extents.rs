@@ -22,8 +22,8 @@ pub(super) fn view(value: &Value) -> Option<View> {
 /// Tensors that are made for extents of a run.
 #[derive(Debug, Default)]
 pub(super) struct OpenExtents {
-    /// Places before an extent, by the extent, its bound, and the number of axes behind.
-    pub(super) masks: HashMap<(TensorId, usize, usize), Computed>,
+    /// Places before extents, by each extent, its bound, and the number of axes behind.
+    pub(super) masks: HashMap<Vec<(TensorId, usize, usize)>, Computed>,
     /// Extents `(factor * n + more) / stride`, by the extent `n` and these numbers.
     pub(super) derived: HashMap<(TensorId, [i64; 3]), TensorId>,
     /// Extents `factor * n + more`: the extent `n`, and these numbers.
@@ -32,4 +32,14 @@ pub(super) struct OpenExtents {
     pub(super) non_zero: HashMap<View, (Computed, Size)>,
     /// Extents that a run computes, by name, each with the most that the caller allows.
     pub(super) limits: Vec<(String, TensorId, usize)>,
+}
+
+impl OpenExtents {
+    /// Records the tensor with `(factor * n + more) / stride` for an extent `n`, so that it is computed once.
+    pub(super) fn record(&mut self, from: &Size, formula: [i64; 3], tensor: TensorId) {
+        self.derived.insert((from.count.tensor, formula), tensor);
+        if let [factor, more, 1] = formula {
+            self.sources.insert(tensor, (from.clone(), [factor, more]));
+        }
+    }
 }

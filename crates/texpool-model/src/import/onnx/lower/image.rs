@@ -317,6 +317,14 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
     Ok(all)
 }
 
+/// Returns the axes that a node resizes, in the order in which it states them, with their scales.
+pub(in crate::import::onnx) fn resized_axes(
+    ctx: &NodeLowering<'_>,
+    dims: &[usize],
+) -> Result<Vec<(usize, f32)>, Problem> {
+    Ok(sizes(ctx, dims)?.iter().map(|sized| (sized.axis, sized.scale)).collect())
+}
+
 /// Returns the interpolation mode of elements of a type along an axis with this scale.
 fn mode(ctx: &NodeLowering<'_>, elem: ElementType, scale: f32) -> Result<ResizeMode, Problem> {
     let nearest = match is_old(ctx) {

@@ -39,6 +39,7 @@ pub(super) use basic::two;
 pub(super) use concat::joined;
 pub(super) use conv::{Auto, spatial, stated_window};
 pub(super) use gather::{expanded, picked_by};
+pub(super) use image::resized_axes;
 pub(super) use shapes::{kept_range, reshaped};
 pub(super) use wrap::wrapped;
 
