@@ -22,6 +22,7 @@ mod long;
 mod loops;
 mod memory;
 mod moves;
+mod narrow_runs;
 mod onnx_nodes;
 mod planned;
 mod portability;

@@ -13,6 +13,7 @@ use texpool_compile::{
 use texpool_ops::{
     graph::{IdVec, NodeId, Shape, TensorId, TexelStorage},
     kernels::{self, Dispatch, Operand, WeightPlace},
+    ops::Needed,
 };
 use texpool_plan::{RowTable, TexelFormat, TextureSpec};
 
@@ -85,20 +86,33 @@ impl PlacedModel<'_> {
         }
     }
 
-    /// Returns the dispatches of a step.
-    fn dispatches(&self, step: &Step, weights: &IdVec<NodeId, WeightPlace>) -> Result<Vec<Dispatch>, GpuError> {
-        let node = &self.compiled.graph().nodes[step.node];
-        match self.told(|steps| steps.dispatches(step, weights[step.node])) {
+    /// Returns the dispatches of a step. They compute what a run needs of its result, if the same pipelines can do so.
+    fn dispatches(
+        &self,
+        step: &Step,
+        weights: &IdVec<NodeId, WeightPlace>,
+        needed: Option<&Needed>,
+    ) -> Result<Vec<Dispatch>, GpuError> {
+        let graph = self.compiled.graph();
+        let node = &graph.nodes[step.node];
+        let of_part = |part| match self.told(|steps| steps.dispatches(step, weights[step.node], part)) {
             Some(dispatches) => Ok(dispatches?),
             None => Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() }),
-        }
+        };
+        let whole: Vec<Dispatch> = of_part(None)?;
+        let Some(part) = needed.and_then(|needed| needed.part(graph, node)) else { return Ok(whole) };
+        let narrow = of_part(Some(part))?;
+        let are_alike = whole.len() == narrow.len() && whole.iter().zip(&narrow).all(|(a, b)| a.has_pipeline_of(b));
+        Ok(if are_alike { narrow } else { whole })
     }
 
-    /// Returns the dispatches of all steps in order, and the transfers between them. The dispatches' blocks must fit
+    /// Returns the dispatches of all steps in order, for a run that needs certain places or for any, and the transfers
+    /// between them. The dispatches' blocks must fit
     /// into a buffer of `max_bytes`; a tensor with very many scattered rows has a long row table.
     pub(super) fn commands(
         &self,
         weights: &IdVec<NodeId, WeightPlace>,
+        needed: Option<&Needed>,
         poison: bool,
         max_bytes: u64,
     ) -> Result<Commands, GpuError> {
@@ -122,7 +136,7 @@ impl PlacedModel<'_> {
                 self.transfer(step, all.len(), &mut transfers);
                 Vec::new()
             } else {
-                self.dispatches(step, weights)?
+                self.dispatches(step, weights, needed)?
             };
             for dispatch in &mut dispatches {
                 if counts(format, dispatch.shader) {

@@ -17,6 +17,7 @@ use texpool_compile::{CompiledModel, schedule::StorageKind};
 use texpool_ops::{
     graph::{IdVec, NodeId},
     kernels::WeightPlace,
+    ops::Needed,
 };
 use texpool_plan::{TexelFormat, TextureSpec};
 
@@ -37,12 +38,10 @@ pub(super) struct Resident {
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls run step by step"))]
     pub(super) steps: Vec<Option<usize>>,
     /// Texture index of each storage.
-    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls run step by step"))]
     pub(super) texture_of_storage: Vec<usize>,
     pub(super) recipes: Vec<PipelineRecipe>,
     pub(super) weights: Arc<WeightTextures>,
     /// Place of each node's weights among the textures.
-    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only comparisons place the weights again"))]
     pub(super) places: IdVec<NodeId, WeightPlace>,
     /// Transfers between host and device in the middle of a run.
     pub(super) streamed: StreamedRun,
@@ -96,7 +95,7 @@ impl Resident {
         let places = weights.add_to(&mut textures);
         let placed = PlacedModel { compiled, textures: &textures, texture_of_storage: &texture_of_storage };
         let Commands { steps, dispatches, transfers } =
-            placed.commands(&places, options.poison, gpu.device.limits().max_buffer_size)?;
+            placed.commands(&places, None, options.poison, gpu.device.limits().max_buffer_size)?;
         let (packed, buffers) = (weights.packed(), compiled.transfer_buffers());
         let streamed = StreamedRun::new(staging, packed, &transfers, format, buffers, dispatches.len());
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
@@ -114,6 +113,26 @@ impl Resident {
             generation,
             first_port,
         })
+    }
+
+    /// Makes the program compute what runs need whose inputs have certain extents. Inputs and outputs must be bound again.
+    pub(super) fn narrow(
+        &mut self,
+        gpu: &Gpu,
+        compiled: &CompiledModel,
+        options: &ResidentOptions,
+        needed: &Needed,
+    ) -> Result<(), GpuError> {
+        let ports = self.first_port..self.first_port + compiled.graph().inputs.len() + compiled.graph().outputs.len();
+        let Self { textures, texture_of_storage, places, .. } = self;
+        let placed = PlacedModel { compiled, textures, texture_of_storage };
+        let limit = gpu.device.limits().max_buffer_size;
+        let Commands { dispatches, .. } = placed.commands(places, Some(needed), options.poison, limit)?;
+        let mut pipelines = Pipelines::with_cache(gpu, options.format, options.pipelines.clone())?;
+        let changing: Vec<usize> = ports.collect();
+        let format = options.format;
+        self.program = Program::with_rebindable(gpu, textures, &mut pipelines, format, &dispatches, &changing)?;
+        Ok(())
     }
 
     /// Drops all references to the textures that a port has used. Ports are numbered with inputs first, then outputs.

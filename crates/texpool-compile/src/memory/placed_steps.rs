@@ -4,7 +4,7 @@ use crate::schedule::{Schedule, Step, StepKind, StorageId, StorageKind};
 use texpool_ops::{
     graph::{Graph, IdVec, NodeId, TensorId},
     kernels::{self, Dispatch, KernelError, Operand, StepContext, WeightPacking, WeightPlace},
-    ops,
+    ops::{self, NeededPart},
 };
 use texpool_plan::{Plan, RowTable, TextureSpec};
 
@@ -66,8 +66,13 @@ impl PlacedSteps<'_> {
     }
 
     /// Returns the dispatches of a step, or `None` if its result has no location. Weights that stay on the device are
-    /// at `resident`.
-    pub fn dispatches(&self, step: &Step, resident: WeightPlace) -> Option<Result<Vec<Dispatch>, KernelError>> {
+    /// at `resident`. With a `part` of the result, only what the step computes of that.
+    pub fn dispatches(
+        &self,
+        step: &Step,
+        resident: WeightPlace,
+        part: Option<NeededPart>,
+    ) -> Option<Result<Vec<Dispatch>, KernelError>> {
         let graph = self.graph;
         let node = &graph.nodes[step.node];
         let output = self.operand(node.output)?;
@@ -75,15 +80,20 @@ impl PlacedSteps<'_> {
             let border = kernels::fill::pad_border(graph, node, &output, step.rows.clone());
             return Some(border.map(|dispatch| vec![dispatch]));
         }
-        Some(ops::lower(&StepContext {
+        // A step computes at least a row and a column, so that it has as many dispatches in each run.
+        let rows = part.map_or(step.rows.clone(), |part| {
+            step.rows.start..step.rows.end.min(part.end_row.max(step.rows.start + 1))
+        });
+        let context = StepContext {
             graph,
             node,
             inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
             add: node.epilogue.add.and_then(|tensor| self.operand(tensor)),
             output,
-            rows: step.rows.clone(),
+            rows,
             slices: step.slices.clone(),
             weights: self.uploaded_weights(step).unwrap_or(resident),
-        }))
+        };
+        Some(ops::lower(&context, part.map(|part| part.width.max(1))))
     }
 }

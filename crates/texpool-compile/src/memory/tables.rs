@@ -68,7 +68,7 @@ pub(crate) fn each_dispatch(
             continue;
         }
         // A step without a kernel is ignored here, because creating the session reports the error.
-        let dispatches = steps.dispatches(step, places[step.node]).and_then(Result::ok);
+        let dispatches = steps.dispatches(step, places[step.node], None).and_then(Result::ok);
         dispatches.unwrap_or_default().iter().for_each(|dispatch| visit(step.node, dispatch));
     }
 }

@@ -7,6 +7,7 @@ impl Executor {
     /// Binds the textures of inputs and outputs to the dispatches.
     pub(super) fn bind(&mut self) -> Result<(), GpuError> {
         self.gpu.check_lost()?;
+        self.narrow()?;
         let Some(resident) = self.resident.as_mut().filter(|held| self.pool.generation() == Some(held.generation))
         else {
             return Err(GpuError::Trimmed);

@@ -51,7 +51,7 @@ impl Executor {
         self.bind()?;
         let Self { gpu, compiled, resident, .. } = self;
         let Some(held) = resident else { return Err(GpuError::Trimmed) };
-        let dispatches = held.placed(compiled).commands(&held.places, false, u64::MAX)?.dispatches;
+        let dispatches = held.placed(compiled).commands(&held.places, None, false, u64::MAX)?.dispatches;
         let buffers = copied(gpu, &held.textures)?;
         let format = compiled.format();
         let mut pipelines = Pipelines::in_memory(MemoryKind::Buffers, gpu, format, SharedPipelines::default())?;

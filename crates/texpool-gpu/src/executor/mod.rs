@@ -2,6 +2,7 @@
 
 mod bindings;
 mod carried;
+mod extents;
 #[cfg(not(target_arch = "wasm32"))]
 mod in_buffers;
 mod memory;
@@ -39,7 +40,7 @@ use texpool_compile::{CompileOptions, CompiledModel};
 use texpool_ops::graph::Graph;
 use texpool_ops::{
     graph::{NotFinite, check},
-    ops,
+    ops::{self, Needed},
 };
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_plan::SearchControl;
@@ -90,6 +91,10 @@ pub struct Executor {
     resident: Option<Resident>,
     /// True if the model was run since its memory was last allocated.
     has_run: bool,
+    /// Extents of the next run, by the index of the input that holds each.
+    extents: Vec<Option<f32>>,
+    /// Places that runs with these extents need, and the extents. `None` if the program computes all places.
+    needed: Option<(Vec<Option<f32>>, Needed)>,
     state: State,
 }
 
@@ -169,6 +174,8 @@ impl Executor {
             carries: Vec::new(),
             resident: None,
             has_run: false,
+            extents: vec![None; compiled.graph().inputs.len()],
+            needed: None,
             state: State::Ready,
             compiled,
         };
@@ -240,6 +247,7 @@ impl Executor {
         let ports: Vec<_> = self.inputs.iter().chain(&self.outputs).map(|port| port.layout().spec).collect();
         let Self { gpu, compiled, options, allocations, staging, pool, .. } = self;
         self.resident = Some(Resident::new(gpu, compiled, options, (allocations, staging), pool, weights, &ports)?);
+        self.needed = None;
         self.note();
         Ok(())
     }

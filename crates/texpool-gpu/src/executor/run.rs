@@ -145,6 +145,7 @@ impl Executor {
         check_lengths(&self.outputs, outputs.iter().map(|(i, values)| (*i, values.len())))?;
         self.settle(wait).await?;
         self.restore(wait).await?;
+        inputs.iter().for_each(|(i, values)| self.note_extent(*i, values));
         self.state = State::Begun(None);
         let (large, small): (Few<_>, Few<_>) =
             inputs.iter().copied().partition(|(i, _)| self.inputs.get(*i).is_some_and(Port::is_in_pieces));
@@ -170,6 +171,7 @@ impl Executor {
             } else if let Some(readback) = readbacks.next() {
                 readback.finish(&self.gpu, wait, Some(&submitted), what, values).await?;
             }
+            self.clear_behind_extents(*i, values);
             if let Some(found) = self.not_finite.get_mut(*i) {
                 *found = NotFinite::of(values);
             }
@@ -387,6 +389,7 @@ impl Executor {
     pub fn write(&mut self, input: usize, values: &[f32]) -> Result<(), GpuError> {
         self.gpu.check_lost()?;
         check_lengths(&self.inputs, [(input, values.len())].into_iter())?;
+        self.note_extent(input, values);
         let Self { gpu, staging, allocations, inputs, .. } = self;
         let Some(port) = inputs.get_mut(input) else { return Ok(()) };
         if port.is_streamed() {

@@ -54,6 +54,32 @@ impl LayoutPermutation {
         self.sequence.is_empty()
     }
 
+    /// Returns the axis, of the extents that a tensor is computed with, that is an axis of its extents in the file, `dims`.
+    /// `None` if it is a part of an axis or several.
+    ///
+    /// ```
+    /// use texpool::graph::LayoutPermutation;
+    ///
+    /// // Planes of a picture of 5 by 7 pixels are computed with as pixels.
+    /// let order = LayoutPermutation::new(&[1, 3, 5, 7], &[0, 2, 3, 1]).unwrap();
+    /// assert_eq!(order.axis_of(&[1, 3, 5, 7], 2, [1, 5, 7, 3]), Some(1));
+    /// assert_eq!(order.axis_of(&[1, 3, 5, 7], 2, [1, 1, 35, 3]), None);
+    /// ```
+    pub fn axis_of(&self, dims: &[usize], axis: usize, computed: [usize; 4]) -> Option<usize> {
+        let extent = *dims.get(axis)?;
+        let alike = |extents: &[usize], before: usize| {
+            let is_same = |own: &usize| extents[*own] == extent && extents[..*own].iter().product::<usize>() == before;
+            (0..extents.len()).find(is_same)
+        };
+        let before = dims[..axis].iter().product();
+        if self.is_file_order() {
+            return alike(&computed, before);
+        }
+        let part = alike(&self.extents, before)?;
+        let at = self.sequence.iter().position(|&own| own == part)?;
+        alike(&computed, self.sequence[..at].iter().map(|&own| self.extents[own]).product())
+    }
+
     /// Number of elements, or `None` if any number fits.
     pub(super) fn len(&self) -> Option<usize> {
         (!self.is_file_order()).then(|| self.extents.iter().product())

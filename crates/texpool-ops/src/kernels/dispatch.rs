@@ -49,6 +49,15 @@ impl Dispatch {
         }
     }
 
+    /// Returns whether both run in the same pipeline on the same textures.
+    pub fn has_pipeline_of(&self, other: &Self) -> bool {
+        let textures = |dispatch: &Self| [Some(dispatch.output), dispatch.input, dispatch.second, dispatch.weights];
+        self.shader == other.shader
+            && self.constants == other.constants
+            && self.byte_weights == other.byte_weights
+            && textures(self) == textures(other)
+    }
+
     /// Returns the number of workgroups along x and y. The grid starts a new row every `GRID_ROW` groups.
     pub const fn grid(&self) -> [u32; 2] {
         // The last row may have too many groups; their invocations are beyond `items`.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{bounds, lookup, weights::weight_sections, words::section_texels};
+use super::{bounds, lookup, op::Op, weights::weight_sections, words::section_texels};
 use crate::{
-    graph,
+    graph::{self, Padding},
     kernels::{Dispatch, KernelError, Reach, StepContext, WeightPlace, context, epilogue},
 };
 
@@ -16,12 +16,14 @@ use crate::{
 /// of the step do not fit together.
 pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     check_all(step)?;
-    lower(step)
+    lower(step, None)
 }
 
 /// Lowers a step of a graph that has already been [checked](super::check). The weights must be at the location they
 /// were uploaded to.
-pub fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+///
+/// `width` limits the columns that are computed, for operators of which [`Needed`](super::Needed) says so.
+pub fn lower(step: &StepContext<'_>, width: Option<usize>) -> Result<Vec<Dispatch>, KernelError> {
     context::check(step)?;
     epilogue::check(step)?;
     let all = 0..step.output.shape.slices() as u32;
@@ -33,10 +35,39 @@ pub fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     if !inside || step.slices != all && sections().is_none() {
         return Err(context::misfit(format!("slices {:?} are asked for of {}", step.slices, all.end)));
     }
-    let mut dispatches = lookup::dispatches(step)?;
     let reach: Arc<[Reach]> = step.reach().into();
+    let mut dispatches = match width {
+        Some(width) if width < step.output.shape.w => lookup::dispatches(&narrow(step, width))?,
+        _ => lookup::dispatches(step)?,
+    };
     dispatches.iter_mut().for_each(|dispatch| dispatch.reach = Arc::clone(&reach));
     Ok(dispatches)
+}
+
+/// Returns the step with fewer columns. Rows keep their places, since these follow from the pitch.
+fn narrow<'a>(step: &StepContext<'a>, width: usize) -> StepContext<'a> {
+    let mut narrow = step.clone();
+    let whole = std::mem::replace(&mut narrow.output.shape.w, width);
+    // Kernels of single pixels count those of the operand like those of the result.
+    if is_of_pixels(step)
+        && let Some(Some(input)) = narrow.inputs.first_mut()
+        && input.shape.w == whole
+    {
+        input.shape.w = width;
+    }
+    narrow
+}
+
+/// Returns whether each pixel of the result is computed from that of the operand alone, in a kernel for pixels.
+fn is_of_pixels(step: &StepContext<'_>) -> bool {
+    match &step.node.op {
+        Op::FullyConnected => true,
+        Op::Conv2d(conv) => {
+            let window = step.graph.shape(step.node.inputs[1]);
+            (window.h, window.w) == (1, 1) && conv.stride == [1, 1] && conv.padding == Padding::default()
+        }
+        _ => false,
+    }
 }
 
 /// Checks a step that was assembled by hand, including its graph and the space for its weights.
