@@ -224,6 +224,51 @@ fn a_detector_gives_as_many_boxes_as_a_run_finds() {
     assert_eq!((&most[0].0[..], &most[1].0[..]), (&[5, 6][..], &[6, 3][..]));
 }
 
+/// Boxes with a score above a limit, and of these the ones that overlap with no better one.
+#[test]
+fn a_detector_selects_among_the_boxes_that_a_run_finds() {
+    for has_limit in [false, true] {
+        let mut m = Model::new();
+        m.input("boxes", &[5, 4]);
+        m.input("scores", &[5]);
+        m.floats("limit", &[], &[0.25]);
+        m.floats("overlap", &[], &[0.5]);
+        for (name, list) in [("zero", &[0][..]), ("one", &[1]), ("both", &[0, 1]), ("many", &[100]), ("two", &[2])] {
+            m.ints(name, list);
+        }
+        m.node("Greater", &["scores", "limit"], &["good"], &[]);
+        m.node("NonZero", &["good"], &["found"], &[]);
+        m.node("Squeeze", &["found", "zero"], &["places"], &[]);
+        m.node("Gather", &["boxes", "places"], &["good boxes"], &[]);
+        m.node("Gather", &["scores", "places"], &["good scores"], &[]);
+        m.node("Unsqueeze", &["good boxes", "zero"], &["box rows"], &[]);
+        m.node("Unsqueeze", &["good scores", "both"], &["score rows"], &[]);
+        let operands = ["box rows", "score rows", "many", "overlap", "limit"];
+        m.node("NonMaxSuppression", &operands[..if has_limit { 5 } else { 4 }], &["selected"], &[]);
+        m.node("Gather", &["selected", "two"], &["column"], &[("axis", Attr::Int(1))]);
+        m.node("Squeeze", &["column", "one"], &["kept"], &[]);
+        m.node("Gather", &["good boxes", "kept"], &["kept boxes"], &[]);
+        m.node("Gather", &["good scores", "kept"], &["kept scores"], &[]);
+        m.output("kept boxes");
+        m.output("kept scores");
+        let graph = import(m.bytes()).unwrap();
+        let boxes: Vec<f32> =
+            [[0.0, 0.0, 1.0, 1.0], [5.0, 5.0, 6.0, 6.0], [0.0, 0.1, 1.0, 1.1], [9.0, 9.0, 9.5, 9.5], [0.0; 4]].concat();
+        for (scores, kept) in [
+            ([0.5, 0.1, 0.75, 0.3, 0.0], &[2, 3][..]),
+            ([0.5, 0.6, 0.4, 0.3, 0.9], &[4, 1, 0, 3]),
+            ([0.0; 5], &[]),
+            ([0.0, 0.0, 0.0, 0.0, 0.5], &[4]),
+        ] {
+            let expected_boxes: Vec<f32> = kept.iter().flat_map(|&i| boxes[i * 4..][..4].to_vec()).collect();
+            let expected_scores: Vec<f32> = kept.iter().map(|&i| scores[i]).collect();
+            let found = outputs(&graph, &[boxes.clone(), scores.to_vec()]);
+            let expected = [(vec![kept.len(), 4], expected_boxes), (vec![kept.len()], expected_scores)];
+            assert_eq!(found, expected, "{scores:?}");
+        }
+    }
+}
+
 fn outputs_of_bounds(graph: &Graph) -> Vec<Vec<usize>> {
     graph.caller_outputs().iter().map(|&tensor| graph.tensors[tensor].dims.clone()).collect()
 }

@@ -195,6 +195,7 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
         "GatherElements" => bounded_indices::gather_elements(ctx)?,
         "Scatter" | "ScatterElements" => bounded_indices::scatter_elements(ctx)?,
         "ScatterND" => bounded_indices::scatter_nd(ctx)?,
+        "NonMaxSuppression" => suppressed(ctx)?,
         _ if ctx.bounds.iter().filter(|bounds| !bounds.is_empty()).count() > 1 => None,
         // All others read rows of their first operand.
         _ if ctx.bounds.first().is_none_or(Vec::is_empty) => None,
@@ -302,6 +303,18 @@ fn rows(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
     let first = rank(ctx, 0);
     let is_row = |bounded: &BoundedAxis| bounded.axis + 1 < first;
     (first >= rank(ctx, 1) && ctx.bounds[0].iter().all(is_row)).then(|| ctx.bounds[0].clone())
+}
+
+/// The scores of boxes behind an extent become such that no box with them is selected. The result has an extent of its own.
+fn suppressed(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let [of_boxes, of_scores] = [0, 1].map(|operand| ctx.bounds.get(operand).cloned().unwrap_or_default());
+    let others = ctx.bounds.iter().skip(2).all(Vec::is_empty);
+    let ([boxes], [scores], true) = (&of_boxes[..], &of_scores[..], others) else { return Ok(None) };
+    if boxes.axis != 1 || !scores.is_like(&boxes.on(2)) {
+        return Ok(None);
+    }
+    masks::mask(ctx, 1, &of_scores, Neutral::Least)?;
+    Ok(Some(Vec::new()))
 }
 
 /// The addend has the extents of the product, or repeats along them.
