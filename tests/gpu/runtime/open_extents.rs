@@ -123,7 +123,7 @@ fn extents_that_do_not_fit_are_refused_and_change_nothing() {
     let mut session = compiled.session().unwrap();
     let good = inputs(3, 4);
     let expected = run(&mut session, &good);
-    let outside = |found| ExtentError::Outside { input: "rows".to_owned(), axis: 0, bound: MOST, found };
+    let outside = |found| ExtentError::Outside { input: "rows".to_owned(), axis: 0, least: 1, bound: MOST, found };
     for rows in [0, MOST + 1] {
         let values = vec![0.5; rows * COLUMNS];
         match session.run([("rows", TensorView::from(&values))]).unwrap_err() {

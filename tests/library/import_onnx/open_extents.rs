@@ -292,13 +292,13 @@ fn a_graph_has_the_bound_and_an_input_for_the_extent() {
 
     // Texels of few bits do not hold greater extents.
     let error = given(&graph, [&[0.0; 10], &[0.0; 5]], 4).unwrap_err();
-    assert_eq!(error, ExtentError::Outside { input: "x".to_owned(), axis: 0, bound: 4, found: 5 });
+    assert_eq!(error, ExtentError::Outside { input: "x".to_owned(), axis: 0, least: 1, bound: 4, found: 5 });
 
     // Both inputs have the extent.
     let error = given(&graph, [&[0.0; 6], &[0.0; 2]], EXACT).unwrap_err();
     assert_eq!(error, ExtentError::Differ { inputs: ["x".to_owned(), "w".to_owned()], extents: [3, 2] });
     let error = given(&graph, [&[0.0; 16], &[0.0; 8]], EXACT).unwrap_err();
-    assert_eq!(error, ExtentError::Outside { input: "x".to_owned(), axis: 0, bound: MOST, found: 8 });
+    assert_eq!(error, ExtentError::Outside { input: "x".to_owned(), axis: 0, least: 1, bound: MOST, found: 8 });
     let error = given(&graph, [&[], &[]], EXACT).unwrap_err();
     assert_eq!(error.to_string(), "input `x` has no places along axis 0, and the model takes 1 to 7");
 }

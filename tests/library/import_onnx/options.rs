@@ -89,10 +89,8 @@ fn names_and_extents_that_make_no_sense_are_refused() {
     assert!(matches!(with(("nothing", 3)), ImportError::NoSuchDim { names } if names == ["nothing"]));
     // The error must not blame the file.
     assert!(matches!(with(("x:1", 4)), ImportError::CannotBind { name, asked: 4, .. } if name == "x:1"));
-    for extent in [0, usize::MAX] {
-        let error = import_with(open().bytes(), &dims(&[("batch", extent), ("x:2", 5), ("length", 5)])).unwrap_err();
-        assert!(matches!(error, ImportError::CannotBind { name, asked, .. } if name == "batch" && asked == extent));
-    }
+    let error = import_with(open().bytes(), &dims(&[("batch", usize::MAX), ("x:2", 5), ("length", 5)])).unwrap_err();
+    assert!(matches!(error, ImportError::CannotBind { name, asked: usize::MAX, .. } if name == "batch"));
 }
 
 #[test]

@@ -133,9 +133,10 @@ struct Side<'a> {
 impl Side<'_> {
     /// Returns the extent that is nearest to a length.
     fn nearest(self, length: f64) -> usize {
-        let Some(BoundedInput { step, .. }) = self.open else { return self.most };
-        let most = self.most - self.most % step;
-        ((length / *step as f64).round() as usize * step).clamp(*step, most.max(*step))
+        let Some(&BoundedInput { step, more, .. }) = self.open else { return self.most };
+        let most = self.most.saturating_sub(more);
+        let most = most - most % step;
+        (((length - more as f64) / step as f64).round() as usize * step).clamp(step, most.max(step)) + more
     }
 }
 
@@ -177,7 +178,7 @@ impl PictureArgs {
             _ => return Ok(None),
         };
         let open = |axis: usize| bounded.iter().find(|bounded| bounded.axis == axis);
-        let batch = if open(0).is_some() { 1 } else { batch };
+        let batch = open(0).map_or(batch, |bounded| 1 + bounded.more);
         if [batch, first, second].contains(&0) {
             return Ok(None);
         }
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_picture_keeps_its_aspect_ratio_where_sides_may_be_shorter() {
-        let open = |count: usize, step: usize| BoundedInput { input: 0, axis: 0, count, step };
+        let open = |count: usize, step: usize| BoundedInput { input: 0, axis: 0, count, step, more: 0 };
         let [fixed, by_8, by_32, any] = [None, Some(open(1, 8)), Some(open(2, 32)), Some(open(3, 1))];
         let size = |picture, width: (usize, &Option<BoundedInput>), height: (usize, &Option<BoundedInput>)| {
             let [width, height] = [width, height].map(|(most, open)| Side { most, open: open.as_ref() });

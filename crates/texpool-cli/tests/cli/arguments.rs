@@ -108,7 +108,7 @@ fn a_dim_that_cannot_be_is_the_flags_fault_and_not_the_files() {
         (&["batch=2", "x:2=5", "length=3"][..], &["--dim", "no extent", "length", open][..]),
         (&["batch=2", "x:2=5", "x:1=4"], &["--dim", "`x:1` cannot be 4", "the file states 3", open]),
         (&["batch=2", "batch=3", "x:2=5"], &["--dim says twice what `batch` is"]),
-        (&["batch=0"], &["`0` is no extent", "tensors have elements", "batch=1"]),
+        (&["batch<=0"], &["`0` is no extent", "a run can have places", "batch=1"]),
         (&["batch=-1"], &["`-1` is no extent"]),
         (&["batch=99999999999999999999"], &["is no extent", "2147483648"]),
         (&["batch=two"], &["`two` is no extent"]),

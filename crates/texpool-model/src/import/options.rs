@@ -20,10 +20,12 @@ use texpool_ops::graph::MAX_ELEMENTS;
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// Values for extents that the file leaves open, by name. `INPUT:AXIS` names an extent without a name, and the
-    /// axes of an input without a stated shape.
+    /// axes of an input without a stated shape. An input of an ONNX file with an extent of 0, such as an empty cache, has no
+    /// values to give, and is no input of the graph.
     pub dims: BTreeMap<String, usize>,
     /// Most that extents can be which an ONNX file leaves open, by the same names as [`dims`](Self::dims). A run may give
-    /// inputs any extent up to that, without another plan. Outputs that have the extent are cut to it.
+    /// inputs any extent up to that, without another plan. Outputs that have the extent are cut to it. An extent whose name
+    /// is the sum of such a name and of numbers, or of names with values, follows from it.
     ///
     /// Other names are those of single integers that a run computes, and that operators such as `Range` or `Slice` take as
     /// extents. A run that computes a greater one fails ([`BeyondLimit`](texpool_ops::graph::ExtentError::BeyondLimit)).
@@ -125,7 +127,7 @@ pub enum FakeQuant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoundDim {
-    /// The extent is this number ([`ImportOptions::dims`]).
+    /// The extent is this number ([`ImportOptions::dims`]), which may be 0.
     Is(usize),
     /// Each run gives the extent, up to this bound ([`ImportOptions::bounds`]).
     AtMost(ExtentBound),
@@ -176,7 +178,8 @@ pub fn parse_dim(text: &str) -> Result<(String, BoundDim), String> {
         return Err(format!("no name is before `=`; {such}"));
     }
     let extent = |number: &str| match number.parse() {
-        Ok(0) => Err(format!("`0` is no extent that is supported: tensors have elements; {such}")),
+        Ok(0) if !is_bound => Ok(0),
+        Ok(0) => Err(format!("`0` is no extent up to which a run can have places; {such}")),
         Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok(extent),
         _ => Err(format!("`{number}` is no extent; {such}, with whole numbers from 1 to {MAX_ELEMENTS}")),
     };

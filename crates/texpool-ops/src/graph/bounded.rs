@@ -133,7 +133,7 @@ impl<'v, const N: usize> From<&'v [f32; N]> for InputValues<'v> {
 /// places behind the extent hold zeros.
 ///
 /// The extent is an input of one element that the caller does not see. Several inputs, or several axes of one, may share
-/// it, and then they must have the same extent in a run.
+/// it, and then they must have the same extent in a run, apart from what an axis has [more](Self::more).
 ///
 /// ```
 /// use texpool::graph::{BoundedInput, GraphBuilder, InputValues, Unary, check};
@@ -142,7 +142,7 @@ impl<'v, const N: usize> From<&'v [f32; N]> for InputValues<'v> {
 /// let (x, n) = (b.input("x", &[4])?, b.input("extent", &[1])?);
 /// let y = b.unary("y", Unary::Sqrt, x)?;
 /// let mut graph = b.finish(&[y])?;
-/// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1, step: 1 });
+/// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1, step: 1, more: 0 });
 /// check(&graph)?;
 /// assert_eq!(graph.caller_inputs(), [x]);
 ///
@@ -161,6 +161,8 @@ pub struct BoundedInput {
     pub count: usize,
     /// Number of which extents are multiples.
     pub step: usize,
+    /// Places that the axis has in addition to the extent, such as those of new tokens behind the ones in a cache.
+    pub more: usize,
 }
 
 /// Extents of bounded inputs that a run cannot have.
@@ -168,15 +170,15 @@ pub struct BoundedInput {
 /// ```
 /// use texpool::graph::ExtentError;
 ///
-/// let error = ExtentError::Outside { input: "tokens".to_owned(), axis: 1, bound: 128, found: 200 };
+/// let error = ExtentError::Outside { input: "tokens".to_owned(), axis: 1, least: 1, bound: 128, found: 200 };
 /// assert_eq!(error.to_string(), "input `tokens` has 200 places along axis 1, and the model takes 1 to 128");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtentError {
-    /// An input has more places along its bounded axis than the bound, or none.
+    /// An input has more places along its bounded axis than the bound, or less than the least number.
     #[error(
-        "input `{}` has {} places along axis {axis}, and the model takes 1 to {bound}",
+        "input `{}` has {} places along axis {axis}, and the model takes {least} to {bound}",
         printable(input), if *found == 0 { "no".to_owned() } else { found.to_string() }
     )]
     Outside {
@@ -184,6 +186,8 @@ pub enum ExtentError {
         input: String,
         /// The bounded axis.
         axis: usize,
+        /// The least extent.
+        least: usize,
         /// The bound.
         bound: usize,
         /// The extent that was given.
@@ -191,8 +195,8 @@ pub enum ExtentError {
     },
     /// An input has an extent along a bounded axis that is no multiple of its step.
     #[error(
-        "input `{}` has {found} places along axis {axis}, and the model takes multiples of {step} up to {bound}",
-        printable(input)
+        "input `{}` has {found} places along axis {axis}, and the model takes multiples of {step} up to {bound}{}",
+        printable(input), if *more == 0 { String::new() } else { format!(", and {more} more") }
     )]
     NoMultiple {
         /// Name of the input.
@@ -201,7 +205,9 @@ pub enum ExtentError {
         axis: usize,
         /// The step.
         step: usize,
-        /// The bound.
+        /// Places that the axis has in addition to the multiple.
+        more: usize,
+        /// The greatest multiple.
         bound: usize,
         /// The extent that was given.
         found: usize,
@@ -240,6 +246,20 @@ pub enum ExtentError {
         /// Their extents.
         extents: [usize; 2],
     },
+    /// The extent of an input is that of another one and a number of places more, and a run gives other extents.
+    #[error(
+        "inputs `{}` and `{}` have {} and {} places along axes whose extents follow from each other: with {}, `{}` has \
+         {expected}",
+        printable(&inputs[0]), printable(&inputs[1]), extents[0], extents[1], extents[0], printable(&inputs[1])
+    )]
+    NoSum {
+        /// Names of the two inputs, which are the same for two axes of one.
+        inputs: [String; 2],
+        /// Their extents.
+        extents: [usize; 2],
+        /// The extent of the second input that follows from that of the first.
+        expected: usize,
+    },
 }
 
 /// An input by its index, with values for its whole tensor.
@@ -264,8 +284,8 @@ impl Graph {
     /// let (x, h, w) = (b.input("x", &[8, 8])?, b.input("height", &[1])?, b.input("width", &[1])?);
     /// let y = b.unary("y", Unary::Sqrt, x)?;
     /// let mut graph = b.finish(&[y])?;
-    /// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1, step: 1 });
-    /// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 1, count: 2, step: 1 });
+    /// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 0, count: 1, step: 1, more: 0 });
+    /// graph.bounded_inputs.push(BoundedInput { input: 0, axis: 1, count: 2, step: 1, more: 0 });
     ///
     /// assert_eq!(graph.given_dims(0, 6, Some(&[2, 3]))?, Some(vec![2, 3]));
     /// assert_eq!(graph.given_dims(0, 6, Some(&[2, 4]))?, None);
@@ -339,9 +359,9 @@ impl Graph {
         self.caller_inputs().len()..self.inputs.len().saturating_sub(self.variables.len())
     }
 
-    /// Returns the extent of a run that the axes which share it have. `extent_of` gives that of an axis, or `None` if it
-    /// follows the others. Without any, the extent is the bound. `exact` is the greatest number up to which texels hold all
-    /// integers: no extent can be greater.
+    /// Returns the extent of a run that the axes which share it have. `extent_of` gives that of an axis, with the places that
+    /// the axis has more, or `None` if it follows the others. Without any, the extent is the bound. `exact` is the greatest
+    /// number up to which texels hold all integers: no extent can be greater.
     ///
     /// # Errors
     /// If an extent is zero, beyond the bound or no multiple of the step, or two axes differ.
@@ -360,15 +380,19 @@ impl Graph {
             let name = |bounded| tensor(bounded).name.clone();
             match first {
                 None => first = Some((bounded, found)),
-                Some((other, extent)) if extent != found => {
-                    let inputs = [name(other), name(bounded)];
-                    return Err(ExtentError::Differ { inputs, extents: [extent, found] });
+                Some((other, extent)) if extent - other.more != found - bounded.more => {
+                    let (inputs, extents) = ([name(other), name(bounded)], [extent, found]);
+                    if other.more == bounded.more {
+                        return Err(ExtentError::Differ { inputs, extents });
+                    }
+                    let expected = extent - other.more + bounded.more;
+                    return Err(ExtentError::NoSum { inputs, extents, expected });
                 }
                 Some(_) => {}
             }
         }
-        let bound = || sharing().next().map(|bounded| self.most_places(bounded, exact)).unwrap_or_default();
-        Ok(first.map_or_else(bound, |(_, extent)| extent))
+        let bound = || sharing().map(|bounded| self.most_places(bounded, exact)).min().unwrap_or_default();
+        Ok(first.map_or_else(bound, |(bounded, extent)| extent - bounded.more))
     }
 
     /// Checks the extent that an input has along a bounded axis. `exact` is the greatest number up to which texels hold
@@ -378,19 +402,19 @@ impl Graph {
     /// If the extent is zero, beyond the bound, or no multiple of the step.
     pub fn check_extent(&self, bounded: &BoundedInput, exact: usize, found: usize) -> Result<(), ExtentError> {
         let bound = self.most_places(bounded, exact);
-        let &BoundedInput { axis, step, .. } = bounded;
+        let &BoundedInput { axis, step, more, .. } = bounded;
         let input = || self.tensors[self.inputs[bounded.input]].name.clone();
-        match (1..=bound).contains(&found) {
-            true if found.is_multiple_of(step) => Ok(()),
-            true => Err(ExtentError::NoMultiple { input: input(), axis, step, bound, found }),
-            false => Err(ExtentError::Outside { input: input(), axis, bound, found }),
+        match (1 + more..=bound + more).contains(&found) {
+            true if (found - more).is_multiple_of(step) => Ok(()),
+            true => Err(ExtentError::NoMultiple { input: input(), axis, step, more, bound, found }),
+            false => Err(ExtentError::Outside { input: input(), axis, least: 1 + more, bound: bound + more, found }),
         }
     }
 
-    /// Returns the greatest extent of an input along a bounded axis.
+    /// Returns the greatest extent of an input along a bounded axis, without the places that the axis has more.
     fn most_places(&self, bounded: &BoundedInput, exact: usize) -> usize {
         let dims = &self.tensors[self.inputs[bounded.input]].dims;
-        let most = dims.get(bounded.axis).copied().unwrap_or_default().min(exact);
+        let most = dims.get(bounded.axis).copied().unwrap_or_default().min(exact).saturating_sub(bounded.more);
         most - most % bounded.step
     }
 

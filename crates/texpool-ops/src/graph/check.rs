@@ -84,13 +84,18 @@ fn bounded_inputs(graph: &Graph) -> Result<(), CheckError> {
             return refuse("bounded by something other than one number behind the caller's inputs");
         }
         let is_other = |other: &BoundedInput| other.count == bounded.count;
-        let bound = |of: &BoundedInput| graph.tensors[graph.inputs[of.input]].dims.get(of.axis).copied();
+        let bound = |of: &BoundedInput| {
+            graph.tensors[graph.inputs[of.input]].dims.get(of.axis).and_then(|extent| extent.checked_sub(of.more))
+        };
         let before = &graph.bounded_inputs[..position];
         if before.iter().any(|other| (other.input, other.axis) == (bounded.input, bounded.axis)) {
             return refuse("bounded twice along an axis");
         }
         if bounded.step == 0 {
             return refuse("bounded to multiples of 0");
+        }
+        if bound(bounded).is_none_or(|bound| bound == 0) {
+            return refuse("bounded to no places besides those that it always has");
         }
         let is_alike = |other: &BoundedInput| bound(other) == bound(bounded) && other.step == bounded.step;
         if before.iter().find(|other| is_other(other)).is_some_and(|other| !is_alike(other)) {

@@ -2,6 +2,7 @@
 
 use super::{
     array::Array,
+    graph_lowering::GraphLowering,
     node_lowering::NodeLowering,
     value::{Computed, Size},
 };
@@ -11,8 +12,13 @@ use texpool_ops::graph::{Binary, ElementType, Op};
 /// Returns `(factor * n + more) / stride`, rounded down, for an extent `n`. Equal formulas of one extent are computed once,
 /// so that branches of a network have the same extent. Multiples and sums are traced back to the extent that they were
 /// computed from. If a cache adds places and a window removes as many, the result is that extent again.
-pub(super) fn derived(
-    ctx: &mut NodeLowering<'_>,
+pub(super) fn derived(ctx: &mut NodeLowering<'_>, size: &Size, formula: [i64; 3]) -> Result<Size, Problem> {
+    derived_in(ctx.lowering, size, formula)
+}
+
+/// Returns `(factor * n + more) / stride` for an extent of the graph.
+pub(super) fn derived_in(
+    lowering: &mut GraphLowering,
     size: &Size,
     [factor, more, stride]: [i64; 3],
 ) -> Result<Size, Problem> {
@@ -24,14 +30,14 @@ pub(super) fn derived(
     if formula == [1, 0, 1] {
         return Ok(size.clone());
     }
-    if let Some((from, [own_factor, own_more])) = ctx.lowering.open.sources.get(&size.count.tensor).cloned() {
-        return derived(ctx, &from, [factor * own_factor, factor * own_more + more, stride]);
+    if let Some((from, [own_factor, own_more])) = lowering.open.sources.get(&size.count.tensor).cloned() {
+        return derived_in(lowering, &from, [factor * own_factor, factor * own_more + more, stride]);
     }
     let Size { count, least, bound } = size;
     let places = |n: usize| (factor * n as i64 + more).div_euclid(stride).max(0) as usize;
     let (least, bound) = (places(*least), places(*bound));
     let key = (count.tensor, formula);
-    let tensor = match ctx.lowering.open.derived.get(&key) {
+    let tensor = match lowering.open.derived.get(&key) {
         Some(&known) => known,
         None => {
             let shape = count.layout.shape();
@@ -39,11 +45,11 @@ pub(super) fn derived(
             for (binary, number) in [(Binary::Mul, factor), (Binary::Add, more), (Binary::FloorDiv, stride)] {
                 if number != i64::from(binary != Binary::Add) {
                     let number = Array::of_ints(vec![1], ElementType::I64, vec![number]);
-                    let number = ctx.lowering.constant(&number, shape)?;
-                    tensor = ctx.emit(Op::Binary(binary), &[tensor, number], shape)?;
+                    let number = lowering.constant(&number, shape)?;
+                    tensor = lowering.emit(Op::Binary(binary), &[tensor, number], shape)?;
                 }
             }
-            ctx.lowering.open.record(size, formula, tensor);
+            lowering.open.record(size, formula, tensor);
             tensor
         }
     };

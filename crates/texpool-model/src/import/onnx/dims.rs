@@ -34,6 +34,19 @@ pub(super) struct BoundedInputAxis<'o> {
     /// Name of the extent. Axes that have the same name have the same extent in each run.
     pub(super) name: &'o str,
     pub(super) bound: ExtentBound,
+    /// Places that the axis has in addition to the extent.
+    pub(super) more: usize,
+}
+
+/// The extent that an axis is bound to.
+#[derive(Clone, Copy, Debug)]
+struct Bound<'o> {
+    /// The name by which it is bound, the one that runs may give if the extent is a sum with such a part.
+    name: &'o str,
+    /// The most that the extent can be.
+    extent: usize,
+    /// Places that the extent has in addition to the named one.
+    more: usize,
 }
 
 impl<'o> Binding<'o> {
@@ -41,7 +54,7 @@ impl<'o> Binding<'o> {
         Self { bound, most, used: BTreeSet::new(), unbound: Vec::new(), bounded: Vec::new() }
     }
 
-    /// Returns the extents of an input. Open ones count as 1 and are listed.
+    /// Returns the extents of an input. Open ones count as 1 and are listed. Some may be bound to 0.
     pub(super) fn dims(&mut self, port: &GraphIo) -> Result<Vec<usize>, ImportError> {
         let extents = match &port.kind {
             IoType::Tensor(_, Some(extents)) => Cow::Borrowed(extents.as_slice()),
@@ -61,22 +74,36 @@ impl<'o> Binding<'o> {
                 Extent::Named(name) => (name.clone(), None),
             };
             // The position has priority over the name, because several axes may share a name.
-            let binding = self.find(&by_place).or_else(|| self.find(&name)).or_else(|| self.find_sum(&name));
             let cannot = |(name, extent): (&str, usize), why: String| {
                 let why = format!("{why} axis {axis} of input `{}`", port.name);
                 Err(ImportError::CannotBind { name: name.to_owned(), asked: extent, why })
             };
+            let binding = match self.find(&by_place).or_else(|| self.find(&name)) {
+                Some(binding) => Some(binding),
+                None => match self.find_sum(&name) {
+                    Ok(binding) => binding,
+                    Err([first, second]) => {
+                        let why =
+                            format!("it is added to `{first}`, which runs give, too; bind one of them to a number for");
+                        return cannot((second, self.most.get(second).map_or(0, |bound| bound.most)), why);
+                    }
+                },
+            };
+            let is_open = binding.is_some_and(|binding| self.most.contains_key(binding.name));
             let extent = match (fixed, binding) {
-                (Some(fixed), Some(binding)) if fixed != binding.1 || self.most.contains_key(binding.0) => {
-                    return cannot(binding, format!("the file states {fixed} for"));
+                (Some(fixed), Some(Bound { name, extent, .. })) if fixed != extent || is_open => {
+                    return cannot((name, extent), format!("the file states {fixed} for"));
                 }
-                (None, Some(binding)) if binding.1 == 0 => {
-                    return cannot(binding, "tensors without elements are not supported, and this is".to_owned());
+                (None, Some(Bound { name, extent: 0, .. })) if is_open => {
+                    return cannot(
+                        (name, 0),
+                        "inputs whose extent differs between runs have elements, and this is".to_owned(),
+                    );
                 }
-                (None, Some(binding)) if binding.1 > MAX_ELEMENTS => {
-                    return cannot(binding, format!("an extent is at most {MAX_ELEMENTS}, and this is"));
+                (None, Some(Bound { name, extent, .. })) if extent > MAX_ELEMENTS => {
+                    return cannot((name, extent), format!("an extent is at most {MAX_ELEMENTS}, and this is"));
                 }
-                (fixed, binding) => fixed.or(binding.map(|(_, extent)| extent)),
+                (fixed, binding) => fixed.or(binding.map(|binding| binding.extent)),
             };
             let extent = extent.unwrap_or_else(|| {
                 let zero = matches!(stated, Extent::Known(0));
@@ -87,8 +114,10 @@ impl<'o> Binding<'o> {
                 let reason = format!("axis {axis} has the extent {extent}: at most {MAX_ELEMENTS} are supported");
                 return Err(Problem::limit(reason).of_graph_io("input", &port.name));
             }
-            if let Some((name, &bound)) = binding.and_then(|(name, _)| Some((name, self.most.get(name)?))) {
-                self.bounded.push(BoundedInputAxis { input: port.name.clone(), axis, name, bound });
+            if let Some(Bound { name, more, .. }) = binding
+                && let Some(&bound) = self.most.get(name)
+            {
+                self.bounded.push(BoundedInputAxis { input: port.name.clone(), axis, name, bound, more });
             }
             dims.push(extent);
         }
@@ -124,30 +153,41 @@ impl<'o> Binding<'o> {
         Ok(vec![Extent::Unknown; axes])
     }
 
-    fn find(&mut self, name: &str) -> Option<(&'o str, usize)> {
+    fn find(&mut self, name: &str) -> Option<Bound<'o>> {
         let most = || self.most.get_key_value(name).map(|(name, bound)| (name, &bound.most));
         let (name, &extent) = self.bound.get_key_value(name).or_else(most)?;
         self.used.insert(name);
-        Some((name, extent))
+        Some(Bound { name, extent, more: 0 })
     }
 
-    /// Returns the extent of a name that is a sum of bound ones and numbers, and one of these.
-    fn find_sum(&mut self, name: &str) -> Option<(&'o str, usize)> {
-        let mut sum = 0usize;
-        let mut first = None;
-        for term in terms(name)? {
-            let extent = match term {
-                Term::Number(number) => number,
-                Term::Name(term) => {
-                    let (term, &extent) = self.bound.get_key_value(term)?;
-                    self.used.insert(term);
-                    first.get_or_insert(term.as_str());
-                    extent
-                }
+    /// Returns the extent of a name that is a sum of bound ones and numbers. `None` if not all of them are bound. Fails with
+    /// the names of two parts that runs may give, because no single number of a run decides their sum.
+    fn find_sum(&mut self, name: &str) -> Result<Option<Bound<'o>>, [&'o str; 2]> {
+        let Some(terms) = terms(name) else { return Ok(None) };
+        let mut numbers = 0usize;
+        let mut names = Vec::new();
+        for term in terms {
+            let part = match term {
+                Term::Number(number) => Some(number),
+                Term::Name(term) => match self.find(term) {
+                    Some(part) => {
+                        names.push(part);
+                        Some(0)
+                    }
+                    None => None,
+                },
             };
-            sum = sum.checked_add(extent)?;
+            let Some(sum) = part.and_then(|part| numbers.checked_add(part)) else { return Ok(None) };
+            numbers = sum;
         }
-        first.map(|first| (first, sum))
+        let sum = names.iter().try_fold(numbers, |sum, part| sum.checked_add(part.extent));
+        let open: Vec<&Bound<'o>> = names.iter().filter(|part| self.most.contains_key(part.name)).collect();
+        Ok(match (&open[..], sum) {
+            ([first, second, ..], _) => return Err([first.name, second.name]),
+            (_, None) => None,
+            (&[&Bound { name, extent, .. }], Some(sum)) => Some(Bound { name, extent: sum, more: sum - extent }),
+            ([], Some(sum)) => names.first().map(|first| Bound { name: first.name, extent: sum, more: 0 }),
+        })
     }
 
     /// Fails if an extent is unbound, or if a bound name occurs neither in an input nor, with a bound, as the result of a
@@ -159,7 +199,9 @@ impl<'o> Binding<'o> {
             let follows = |name: &str| {
                 let is_open = |term| matches!(term, Term::Name(name) if names.contains(name));
                 let is_bound = |term| match term {
-                    Term::Name(name) => names.contains(name) || self.bound.contains_key(name),
+                    Term::Name(name) => {
+                        names.contains(name) || self.bound.contains_key(name) || self.most.contains_key(name)
+                    }
                     Term::Number(_) => true,
                 };
                 terms(name).is_some_and(|all| all.iter().copied().any(is_open) && all.iter().copied().all(is_bound))
@@ -183,8 +225,15 @@ enum Term<'n> {
     Name(&'n str),
 }
 
+/// A name that exporters of decoders give to a sum, and its parts.
+const TOTAL: (&str, [Term<'static>; 2]) =
+    ("total_sequence_length", [Term::Name("past_sequence_length"), Term::Name("sequence_length")]);
+
 /// Returns the terms of a name that exporters write for a sum, such as `past_sequence_length + 1`.
 fn terms(name: &str) -> Option<Vec<Term<'_>>> {
+    if name == TOTAL.0 {
+        return Some(TOTAL.1.to_vec());
+    }
     let terms = name.split('+').map(str::trim);
     let terms = terms.map(|term| term.parse().map_or(Term::Name(term), Term::Number)).collect::<Vec<_>>();
     let is_whole = terms.iter().all(|term| !matches!(term, Term::Name("")));

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     array::{self, Array},
+    derived_extents::derived_in,
     dims::{Binding, BoundedInputAxis},
     element_type::element_type,
     graph_lowering::GraphLowering,
@@ -40,7 +41,7 @@ pub(super) fn bindable(file: &Graph, options: &ImportOptions) -> Result<(), Impo
     if missing.is_empty() { Ok(()) } else { Err(ImportError::NoSuchInput { names: missing }) }
 }
 
-/// Defines the graph's inputs, except those with a value in the file or a bound value.
+/// Defines the graph's inputs, except those with a value in the file or a bound value, and those without elements.
 pub(super) fn inputs<'m>(
     file: &'m Graph,
     options: &ImportOptions,
@@ -67,6 +68,10 @@ pub(super) fn inputs<'m>(
         names.limit(name, bound)?;
     }
     let mut preferred = PreferredLayouts::new(&file.nodes);
+    let (empty, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|(.., dims)| dims.contains(&0));
+    for (port, elem, dims) in empty {
+        names.define(&port.name, Value::Known(Array::nothing(dims, elem)));
+    }
     let inputs: Vec<&str> = open.iter().map(|(port, ..)| port.name.as_str()).collect();
     for (port, elem, dims) in open {
         let tensor = input(&port.name, elem, dims, &mut preferred, lowering, names)
@@ -78,7 +83,8 @@ pub(super) fn inputs<'m>(
     extents(&bounded, &inputs, lowering, names)
 }
 
-/// Adds an input for each extent that a run gives, and records the axes that have it.
+/// Adds an input for each extent that a run gives, and records the axes that have it. Those of an input without elements
+/// follow from others.
 fn extents(
     bounded: &[BoundedInputAxis<'_>],
     inputs: &[&str],
@@ -87,10 +93,17 @@ fn extents(
 ) -> Result<(), ImportError> {
     // By the extent's name: the index of its input, and the extent itself.
     let mut added: Vec<(&str, usize, Size)> = Vec::new();
-    for BoundedInputAxis { input, axis, name, bound } in bounded {
+    let given = |input: &str| inputs.iter().position(|other| *other == input);
+    let (of_values, of_nothing): (Vec<_>, Vec<_>) = bounded.iter().partition(|axis| given(&axis.input).is_some());
+    for BoundedInputAxis { input, axis, name, bound, more } in of_values.into_iter().chain(of_nothing) {
         let refused = |problem: Problem| problem.of_graph_io("input", input);
+        let index = given(input);
         let (count, size) = match added.iter().find(|(other, ..)| other == name) {
             Some((_, count, size)) => (*count, size.clone()),
+            None if index.is_none() => {
+                let reason = format!("it has no elements, and its extent `{name}` is that of no other input");
+                return Err(refused(Problem::new(reason, "bind the extent to a number")));
+            }
             None => {
                 let count = lowering.graph.inputs.len();
                 let size = extent(name, *bound, lowering).map_err(refused)?;
@@ -98,8 +111,11 @@ fn extents(
                 (count, size)
             }
         };
-        let Some(index) = inputs.iter().position(|other| other == input) else { continue };
-        lowering.graph.bounded_inputs.push(BoundedInput { input: index, axis: *axis, count, step: bound.step });
+        if let Some(input) = index {
+            let bounded = BoundedInput { input, axis: *axis, count, step: bound.step, more: *more };
+            lowering.graph.bounded_inputs.push(bounded);
+        }
+        let size = derived_in(lowering, &size, [1, *more as i64, 1]).map_err(refused)?;
         names.bind(input, BoundedAxis { axis: *axis, size });
     }
     Ok(())

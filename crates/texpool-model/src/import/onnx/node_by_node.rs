@@ -126,6 +126,10 @@ impl<'m> Outliner<'m> {
             let (lowering, names) = (&mut self.lowering, &mut self.names);
             let defined = graph_io::elem(port).and_then(|elem| {
                 let dims = dims.remove(port.name.as_str()).unwrap_or_default();
+                // A runtime gives the input, also if it has no elements.
+                if dims.contains(&0) {
+                    return Err(Problem::empty(format!("its extents are {dims:?}")));
+                }
                 graph_io::input(&port.name, elem, dims, &mut self.preferred, lowering, names)
             });
             match defined {
