@@ -23,6 +23,7 @@ mod matrix;
 mod metadata;
 mod names;
 mod node_order;
+mod open_caches;
 mod open_extents;
 mod open_images;
 mod options;

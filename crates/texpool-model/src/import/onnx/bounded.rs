@@ -91,6 +91,16 @@ const BY_ELEMENT: [&str; 67] = [
     "Xor",
 ];
 
+/// Operators that rearrange axes, and make values for extents that they are told.
+const REARRANGES: [&str; 3] = ["Reshape", "Transpose", "Unsqueeze"];
+const MAKES: [&str; 2] = ["ConstantOfShape", "Range"];
+
+/// Returns the name of a node's operator if it is one of ONNX's own. Others have no name.
+fn own_name<'c>(ctx: &NodeLowering<'c>) -> &'c str {
+    let node = ctx.node;
+    if own_domain(&node.domain).is_empty() { node.op.as_str() } else { "" }
+}
+
 /// Adapts the results of a node that was lowered, and adds the axis whose extent it finds.
 pub(super) fn finish(passed: &mut Passed, ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if let Some(found) = ctx.bound.take() {
@@ -104,16 +114,24 @@ pub(super) fn finish(passed: &mut Passed, ctx: &mut NodeLowering<'_>) -> Result<
         let scaled = lower::two(ctx, Binary::Mul, &result, &factor, elem)?;
         ctx.give(0, Value::Computed(scaled));
     }
-    // A known value of the bound's extent becomes a tensor, since its extent is that of a run.
-    for position in 0..ctx.results.len() {
-        if let Some(Value::Known(array)) = ctx.results[position].clone()
-            && !passed.bounds_of(position).is_empty()
-        {
-            let computed = ctx.compute(&Value::Known(array))?;
-            ctx.results[position] = Some(Value::Computed(computed));
+    let own = own_name(ctx);
+    if ![&BY_ELEMENT[..], &REARRANGES, &MAKES].iter().any(|all| all.contains(&own)) {
+        for position in 0..ctx.results.len() {
+            if !passed.bounds_of(position).is_empty() {
+                let value = ctx.results[position].clone();
+                ctx.results[position] = value.map(|value| unknown(ctx, value)).transpose()?;
+            }
         }
     }
     Ok(())
+}
+
+/// Makes a known value with the extent of a run a tensor. One without elements stays known.
+fn unknown(ctx: &mut NodeLowering<'_>, value: Value) -> Result<Value, Problem> {
+    if value.len() == 0 {
+        return Ok(value);
+    }
+    ctx.compute(&value).map(Value::Computed)
 }
 
 /// Returns the extents of a node's results that a run gives or finds. Masks operands whose places the node mixes.
@@ -122,8 +140,16 @@ pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Res
     if !has_sizes && ctx.bounds.iter().all(Vec::is_empty) {
         return Ok(Passed::default());
     }
-    let node = ctx.node;
-    let own = if own_domain(&node.domain).is_empty() { node.op.as_str() } else { "" };
+    let own = own_name(ctx);
+    // Places of a known value that each run has or has not: the numbers at the places are always the same.
+    if has_sizes || ![&BY_ELEMENT[..], &REARRANGES].iter().any(|all| all.contains(&own)) {
+        for position in 0..ctx.operands.len() {
+            if ctx.bounds.get(position).is_some_and(|bounds| !bounds.is_empty()) {
+                let value = ctx.operands[position].take();
+                ctx.operands[position] = value.map(|value| unknown(ctx, value)).transpose()?;
+            }
+        }
+    }
     if has_sizes {
         if let Some(passed) = made_of_sizes(ctx, own)? {
             return Ok(passed);
@@ -151,10 +177,14 @@ fn made_of_sizes(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>
     if !is_given.iter().enumerate().any(|(position, &is_given)| is_given && is_extent(own, position)) {
         return Ok(None);
     }
+    let stated = |ctx: &NodeLowering<'_>| {
+        let sizes = ctx.sizes.iter().flatten().flatten().next();
+        stated(sizes.map_or(0, |size| size.bound))
+    };
     let bounds = match own {
+        "Range" => return bounded_shapes::range(ctx)?.ok_or_else(|| stated(ctx)).map(Some),
         "ConstantOfShape" => Some(bounded_shapes::filled(ctx)),
         "Expand" => bounded_shapes::expand(ctx)?,
-        "Range" => bounded_shapes::range(ctx),
         "Reshape" => bounded_shapes::reshape(ctx)?,
         "Resize" => bounded_images::resized(ctx)?,
         "Slice" => bounded_shapes::sliced_to_sizes(ctx)?,
@@ -162,10 +192,7 @@ fn made_of_sizes(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>
     };
     match bounds {
         Some(bounds) if is_given.first() != Some(&true) || own == "ConstantOfShape" => Ok(Some(Passed::on(bounds))),
-        _ => {
-            let sizes = ctx.sizes.iter().flatten().flatten().next();
-            Err(stated(sizes.map_or(0, |size| size.bound)))
-        }
+        _ => Err(stated(ctx)),
     }
 }
 

@@ -2,11 +2,15 @@
 
 use super::{
     bounded_axes::SliceStarts,
-    derived_extents::{derived, factored},
+    derived_extents::{derived, difference, factored},
+    integers::mark_nodes,
+    lower::{picked_by, two},
     node_lowering::NodeLowering,
-    value::{BoundedAxis, Size},
+    passed::Passed,
+    value::{BoundedAxis, Computed, Size, Value},
 };
 use crate::import::error::Problem;
+use texpool_ops::graph::{Binary, ElementType};
 
 /// An extent in a list: a number, or one that a run gives or finds.
 #[derive(Clone, Debug)]
@@ -163,16 +167,57 @@ pub(super) fn filled(ctx: &NodeLowering<'_>) -> Vec<BoundedAxis> {
     sizes.iter().enumerate().filter_map(one).collect()
 }
 
-/// Numbers from zero on, as many as such an extent.
-pub(super) fn range(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
-    let is = |position: usize, number: f32| {
-        let value = ctx.optional(position)?;
-        let is_fixed = ctx.sizes.get(position).is_none_or(Vec::is_empty);
-        (is_fixed && value.known()?.to_f32().first() == Some(&number)).then_some(())
+/// Numbers from one on up to such an extent, or from such an extent up to another one that is greater by a number, or by an
+/// extent.
+pub(super) fn range(ctx: &mut NodeLowering<'_>) -> Result<Option<Passed>, Problem> {
+    let number = |ctx: &NodeLowering<'_>, position: usize| {
+        let number = *ctx.optional(position)?.known()?.to_f32().first()?;
+        (number.fract() == 0.0).then_some(number as i64)
     };
-    is(0, 0.0)?;
-    is(2, 1.0)?;
-    Some(vec![BoundedAxis { axis: 0, size: size(ctx, 1, 0)?.clone() }])
+    let Some(limit) = size(ctx, 1, 0).cloned().filter(|_| size(ctx, 2, 0).is_none() && number(ctx, 2) == Some(1))
+    else {
+        return Ok(None);
+    };
+    let Some(start) = size(ctx, 0, 0).cloned() else {
+        let from = number(ctx, 0).filter(|from| (0..=limit.least as i64).contains(from));
+        let Some(from) = from else { return Ok(None) };
+        let size = derived(ctx, &limit, [1, -from, 1])?;
+        return Ok(Some(Passed::on(vec![BoundedAxis { axis: 0, size }])));
+    };
+    let (first, elem) = (ctx.lowering.graph.nodes.len(), ctx.operand(0)?.element_type());
+    match span(ctx, &start, &limit)? {
+        Some((places, extent)) if elem.is_integer() => {
+            let places = Computed { elem, ..places };
+            mark_nodes(&mut ctx.lowering.graph, first, &places);
+            let passed = Passed::on(bounded(&[extent]));
+            Ok(Some(Passed { result: Some(Value::Computed(places)), ..passed }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns the places from an extent up to another one, and their number. `None` if the second may be less.
+fn span(ctx: &mut NodeLowering<'_>, start: &Size, end: &Size) -> Result<Option<(Computed, Extent)>, Problem> {
+    let Some((from, [factor, more])) = difference(ctx, end, start) else { return Ok(None) };
+    let (extent, most) = match factor {
+        0 => {
+            let number = usize::try_from(more).unwrap_or(0);
+            (Extent::Is(number), number)
+        }
+        1.. if factor * from.least as i64 + more >= 0 => {
+            let size = derived(ctx, &from, [factor, more, 1])?;
+            let bound = size.bound;
+            (Extent::Size(size), bound)
+        }
+        _ => return Ok(None),
+    };
+    if most == 0 {
+        return Ok(None);
+    }
+    ctx.budget_for(&[most], size_of::<i64>(), 1)?;
+    let places = Value::integers((0..most as i64).collect());
+    let start = Value::Computed(start.count.clone());
+    Ok(Some((two(ctx, Binary::Add, &places, &start, ElementType::I64)?, extent)))
 }
 
 /// Such an extent is the number of the greatest values. The values that they are taken from have a fixed number.
@@ -202,29 +247,57 @@ pub(super) fn flatten(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAx
     Ok(Some(bounded(&sides)))
 }
 
-/// Returns the axes along which a slice with computed ends takes the places before such an extent.
-pub(super) fn sliced_to_sizes(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
-    if ctx.sizes.iter().enumerate().any(|(position, sizes)| position != 2 && !sizes.is_empty()) {
+/// Returns the axes along which a slice takes the places before such an extent, from a number or another extent on.
+pub(super) fn sliced_to_sizes(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    if ctx.sizes.iter().enumerate().any(|(position, sizes)| !matches!(position, 1 | 2) && !sizes.is_empty()) {
         return Ok(None);
     }
-    let SliceStarts { starts, steps, axes } = SliceStarts::of(ctx)?;
+    let SliceStarts { mut starts, steps, axes } = SliceStarts::of(ctx)?;
+    let mut ends = ctx.list("ends", 2)?.unwrap_or_default();
     let own = extents_of(ctx, 0);
     let mut result = own.clone();
     for (place, &axis) in axes.iter().enumerate() {
-        let Some(size) = size(ctx, 2, place) else {
-            if matches!(own[axis], Extent::Size(_)) {
+        let [start, end] = [1, 2].map(|position| size(ctx, position, place).cloned());
+        let (Some(number), Some(stated_end)) = (starts.get_mut(place), ends.get_mut(place)) else { return Ok(None) };
+        let Some(end) = end else {
+            if start.is_some() || matches!(own[axis], Extent::Size(_)) {
                 return Ok(None);
             }
             continue;
         };
         let is_whole = match &own[axis] {
-            Extent::Size(own) => own.is_like(size),
-            Extent::Is(extent) => *extent >= size.bound,
+            Extent::Size(own) => difference(ctx, own, &end).is_some_and(|(_, [factor, more])| factor == 0 && more >= 0),
+            Extent::Is(extent) => *extent >= end.bound,
         };
-        if !is_whole || starts.get(place) != Some(&0) || steps.get(place) != Some(&1) {
+        if !is_whole || steps.get(place) != Some(&1) {
             return Ok(None);
         }
-        result[axis] = Extent::Size(size.clone());
+        *stated_end = end.bound as i64;
+        result[axis] = match start {
+            None if (0..=end.least as i64).contains(number) => Extent::Size(derived(ctx, &end, [1, -*number, 1])?),
+            None => return Ok(None),
+            Some(start) => {
+                let Some((places, extent)) = span(ctx, &start, &end)? else { return Ok(None) };
+                (*number, *stated_end) = (0, i64::MAX);
+                pick(ctx, axis, &start, places)?;
+                extent
+            }
+        };
     }
+    (ctx.operands[1], ctx.operands[2]) = (Some(Value::integers(starts)), Some(Value::integers(ends)));
     Ok(Some(bounded(&result)))
+}
+
+/// Replaces the first operand by places of an axis, the first of which is such an extent.
+fn pick(ctx: &mut NodeLowering<'_>, axis: usize, first: &Size, places: Computed) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let (extent, most) = (x.dims()[axis], places.dims.iter().product::<usize>());
+    let mut places = places;
+    if first.bound + most > extent {
+        // Places behind the extent of the result exist, too.
+        let last = Value::integers(vec![extent as i64 - 1]);
+        places = two(ctx, Binary::Minimum, &Value::Computed(places), &last, ElementType::I64)?;
+    }
+    ctx.operands[0] = Some(picked_by(ctx, &x, axis, &places)?);
+    Ok(())
 }

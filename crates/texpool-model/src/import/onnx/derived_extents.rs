@@ -35,7 +35,9 @@ pub(super) fn derived_in(
     }
     let Size { count, least, bound } = size;
     let places = |n: usize| (factor * n as i64 + more).div_euclid(stride).max(0) as usize;
-    let (least, bound) = (places(*least), places(*bound));
+    // A number minus the extent is least for the greatest one.
+    let ends = [places(*least), places(*bound)];
+    let [least, bound] = if factor < 0 { [ends[1], ends[0]] } else { ends };
     let key = (count.tensor, formula);
     let tensor = match lowering.open.derived.get(&key) {
         Some(&known) => known,
@@ -58,15 +60,26 @@ pub(super) fn derived_in(
 
 /// Returns the greatest known number of which the differences between possible extents are multiples.
 pub(super) fn step(ctx: &NodeLowering<'_>, size: &Size) -> usize {
-    ctx.lowering.open.sources.get(&size.count.tensor).map_or(1, |(_, [factor, _])| *factor as usize)
+    ctx.lowering.open.sources.get(&size.count.tensor).map_or(1, |(_, [factor, _])| factor.unsigned_abs() as usize)
 }
 
 /// Returns the extent that this one is a multiple of, and the factor.
 pub(super) fn factored(ctx: &NodeLowering<'_>, size: &Size) -> (Size, usize) {
     match ctx.lowering.open.sources.get(&size.count.tensor) {
-        Some((from, [factor, 0])) => (from.clone(), *factor as usize),
+        Some((from, [factor, 0])) if *factor > 0 => (from.clone(), *factor as usize),
         _ => (size.clone(), 1),
     }
+}
+
+/// Returns the extent by how much the first of two is greater, `factor * n + more`, with the extent `n` and these numbers.
+/// `None` if they do not follow from the same one.
+pub(super) fn difference(ctx: &NodeLowering<'_>, size: &Size, less: &Size) -> Option<(Size, [i64; 2])> {
+    let source = |size: &Size| match ctx.lowering.open.sources.get(&size.count.tensor) {
+        Some((from, formula)) => (from.clone(), *formula),
+        None => (size.clone(), [1, 0]),
+    };
+    let [(from, [factor, more]), (other, [own_factor, own_more])] = [size, less].map(source);
+    from.is_like(&other).then_some((from, [factor - own_factor, more - own_more]))
 }
 
 /// Returns the quotient of two extents, as a numerator and a denominator, if it is the same in each run.

@@ -95,7 +95,13 @@ pub(super) fn lower_node<'m>(
     // A node without operands is also foldable: constants are such nodes.
     let are_constant = ctx.operands.iter().flatten().all(|value| value.known().is_some());
     let fold = entry.fold.filter(|_| are_constant);
-    let charged = apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
+    let charged = match passed.result.take() {
+        Some(result) => {
+            ctx.give(0, result);
+            ctx.meter().used_bytes()
+        }
+        None => apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?,
+    };
     if ctx.is_open {
         return Ok(());
     }

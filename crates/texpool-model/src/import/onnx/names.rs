@@ -334,7 +334,8 @@ impl<'m> Names<'m> {
             let Some(facts) = self.facts(name) else { continue };
             let bounds = passed.bounds_of(position);
             let is_one = |bound: &BoundedAxis| facts.dims.get(bound.axis) == Some(&bound.size.bound);
-            if !bounds.iter().all(is_one) || (facts.is_known && !bounds.is_empty()) {
+            let is_number = self.sizes.contains_key(name.as_str());
+            if !bounds.iter().all(is_one) || (is_number && !bounds.is_empty()) {
                 let reason = format!("the extent of its result `{name}` depends on one that is found in a run");
                 return Err(Problem::unsupported(reason));
             }

@@ -11,6 +11,8 @@ pub(super) struct Passed {
     pub(super) sizes: Vec<Sizes>,
     /// A number by which the result is multiplied.
     pub(super) factor: Option<Value>,
+    /// The first result, if it has been computed for such extents already.
+    pub(super) result: Option<Value>,
 }
 
 impl Passed {
@@ -21,7 +23,7 @@ impl Passed {
     /// Collects the extents of a body's results.
     pub(super) fn of_body(results: Vec<(Vec<BoundedAxis>, Sizes)>) -> Self {
         let (bounds, sizes) = results.into_iter().unzip();
-        Self { bounds, sizes, factor: None }
+        Self { bounds, sizes, ..Self::default() }
     }
 
     /// Returns whether all extents are the same in each run.

@@ -8,7 +8,7 @@ use std::mem;
 
 use super::{
     array::{Array, MAX_RANK},
-    derived_extents::derived,
+    derived_extents::{derived, difference},
     layout::AtomLayout,
     lower::kept_range,
     node_lowering::NodeLowering,
@@ -93,12 +93,15 @@ pub(super) fn of_results(
     Ok(results.iter().map(|result| result.as_ref().map_or(Some(Sizes::new()), sizes)).collect())
 }
 
-/// Returns the extents that the result of integer arithmetic with numbers holds: multiples and parts of extents, and sums
-/// with numbers. `None` for other operators, and if a result may be negative.
+/// Returns the extents that the result of integer arithmetic with numbers holds: multiples and parts of extents, sums with
+/// numbers, and differences. `None` for other operators, and if a result may be negative.
 fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Problem> {
     let [a, b] = [0, 1].map(|position| ctx.sizes.get(position).cloned().unwrap_or_default());
+    if let ([Some(size)], [Some(less)], "Sub") = (&a[..], &b[..], own) {
+        return subtracted(ctx, size, less);
+    }
     let (sizes, other) = if a.is_empty() { (b, 0) } else { (a, 1) };
-    if !ctx.sizes.get(other).is_none_or(Vec::is_empty) || (other == 0 && !["Add", "Mul"].contains(&own)) {
+    if !ctx.sizes.get(other).is_none_or(Vec::is_empty) || (other == 0 && !["Add", "Mul", "Sub"].contains(&own)) {
         return Ok(None);
     }
     let Some(numbers) =
@@ -118,6 +121,7 @@ fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Proble
         }
         let formula = match own {
             "Add" => [1, number, 1],
+            "Sub" if other == 0 => [-1, number, 1],
             "Sub" => [1, -number, 1],
             "Mul" => [number, 0, 1],
             "Div" => [1, 0, number],
@@ -128,13 +132,25 @@ fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Proble
             result.push(None);
             continue;
         };
-        let is_plain = factor > 0 && stride > 0 && more + size.least as i64 >= 0;
-        if !is_plain || factor * size.bound as i64 + more > MOST_PLACES as i64 {
+        let ends = [size.least, size.bound].map(|extent| factor * extent as i64 + more);
+        if factor == 0 || stride <= 0 || ends.iter().any(|end| !(0..=MOST_PLACES as i64).contains(end)) {
             return Ok(None);
         }
         result.push(Some(derived(ctx, size, formula)?));
     }
     Ok(Some(result))
+}
+
+/// Returns by how much an extent is greater than another one: a number, or an extent.
+fn subtracted(ctx: &mut NodeLowering<'_>, size: &Size, less: &Size) -> Result<Option<Sizes>, Problem> {
+    Ok(match difference(ctx, size, less) {
+        // The bounds differ by the same number.
+        Some((_, [0, more])) if more >= 0 => Some(Sizes::new()),
+        Some((from, [factor, more])) if factor > 0 && factor * from.least as i64 + more >= 0 => {
+            Some(vec![Some(derived(ctx, &from, [factor, more, 1])?)])
+        }
+        _ => None,
+    })
 }
 
 /// Returns whether a comparison is of extents with numbers that they never are.
