@@ -303,17 +303,49 @@ fn ranges_and_slices_begin_and_end_at_extents() {
             m.output("y");
             let what = format!("case {which}, {}", if is_range { "range" } else { "slice" });
             match which {
-                // The end is no extent, or may be less than the start.
-                3 | 5 => {
+                // The end may be less than the start.
+                _ if which == 5 || (which == 3 && is_range) => {
                     let error = read(&m, &[format!("n<={MOST}")]).unwrap_err().to_string();
                     assert!(error.contains(if is_range { "Range" } else { "Slice" }), "{what}: {error}");
                 }
                 // A graph for one row would have no numbers.
-                4 => agrees_for(&m, &what, &[2, MOST, 4]),
+                3 | 4 => agrees_for(&m, &what, &[2, MOST, 4]),
                 _ => agrees(&m, &what),
             }
         }
     }
+}
+
+/// Positions of new tokens follow from a mask of all of them, and the last token is looked up.
+#[test]
+fn slices_begin_at_the_extent_and_end_at_the_end() {
+    let mut m = rows();
+    m.input("new", &[2, COLUMNS as i64]);
+    m.ints("end", &[i64::MAX]);
+    m.ints("first and last", &[0, -1]);
+    m.node("Concat", &["rows", "new"], &["all"], &axis(0));
+    m.node("Unsqueeze", &["n", "zero"], &["from"], &[]);
+    m.node("CumSum", &["all", "i0"], &["sums"], &[]);
+    m.node("Slice", &["sums", "from", "end", "zero"], &["of new"], &[]);
+    m.node("Slice", &["table", "from", "end", "zero"], &["of table"], &[]);
+    m.node("Gather", &["all", "first and last"], &["ends"], &axis(0));
+    m.tensor("last", INT64, &[], &bytes(9, &i64::to_le_bytes(-1)));
+    m.node("Gather", &["rows", "last"], &["last row"], &axis(0));
+    // The row with the greatest first value, by an index without axes.
+    m.node("Gather", &["rows", "i0"], &["first column"], &axis(1));
+    m.node("ArgMax", &["first column"], &["place"], &[("keepdims", Attr::Int(0))]);
+    m.node("Gather", &["rows", "place"], &["best row"], &axis(0));
+    for name in ["of new", "of table", "ends", "last row", "best row"] {
+        m.output(name);
+    }
+    let open = read(&m, &[format!("n<={MOST}")]).unwrap();
+    for rows in [3, MOST, 1, 5] {
+        let exact = read(&m, &[format!("n={rows}")]).unwrap();
+        let given = [values(4, rows * COLUMNS), values(5, 2 * COLUMNS)];
+        assert_eq!(run(&open, &given), run(&exact, &given), "{rows} rows");
+    }
+    let dims: Vec<&[usize]> = open.outputs.iter().map(|&output| &open.tensors[output].dims[..]).collect();
+    assert_eq!(dims[..5], [&[2, COLUMNS][..], &[TABLE - 1, COLUMNS], &[2, COLUMNS], &[COLUMNS], &[COLUMNS]]);
 }
 
 /// Relative positions around the middle of a table, as conformers have them.

@@ -174,7 +174,9 @@ pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Res
 /// Returns the axes of a result whose extents an operand states. `None` if the operator takes no such operand.
 fn made_of_sizes(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
     let is_given: Vec<bool> = ctx.sizes.iter().map(|sizes| !sizes.is_empty()).collect();
-    if !is_given.iter().enumerate().any(|(position, &is_given)| is_given && is_extent(own, position)) {
+    // A slice may also begin at such an extent.
+    let is_told = |position: usize| is_extent(own, position) || (own == "Slice" && position == 1);
+    if !is_given.iter().enumerate().any(|(position, &is_given)| is_given && is_told(position)) {
         return Ok(None);
     }
     let stated = |ctx: &NodeLowering<'_>| {

@@ -1,6 +1,7 @@
 //! Rules of operators that look up or write places by their indices, for axes whose extent a run gives or finds.
 
 use super::{
+    array::Array,
     bounded_axes::rank,
     lower,
     masks::{self, Neutral},
@@ -10,25 +11,46 @@ use super::{
 use crate::import::error::Problem;
 use texpool_ops::graph::{Binary, ElementType};
 
-/// Indices replace the axis that they look up along. The first place of an axis that has at least one can be looked up, and
-/// any place by indices of a run.
+/// Indices replace the axis that they look up along. Places that an axis always has can be looked up, from its beginning or
+/// its end, and any place by indices of a run.
 pub(super) fn gather(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let along = ctx.axis(rank(ctx, 0), 0)?;
     let indices = ctx.operand(1)?;
-    let is_first = indices.known().is_some_and(|array| array.to_f32().iter().all(|&i| i == 0.0));
     let shift = rank(ctx, 1);
     let mut passed = Vec::new();
     for bounded in &ctx.bounds[0].clone() {
         match bounded.axis {
             axis if axis < along => passed.push(bounded.clone()),
             axis if axis > along => passed.push(bounded.on(axis - 1 + shift)),
-            _ if is_first && bounded.size.least > 0 => {}
-            _ if indices.known().is_none() => look_up(ctx, &bounded.on(0), 1)?,
-            _ => return Ok(None),
+            _ => match indices.known() {
+                Some(stated) if !from_ends(ctx, bounded, stated)? => return Ok(None),
+                Some(_) => {}
+                None => look_up(ctx, &bounded.on(0), 1)?,
+            },
         }
     }
     passed.extend(ctx.bounds.get(1).into_iter().flatten().map(|bounded| bounded.on(along + bounded.axis)));
     Ok(Some(passed))
+}
+
+/// Adapts stated indices that look up places of an axis: negative ones count from the extent. Returns false if the axis may
+/// lack a place.
+fn from_ends(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis, stated: &Array) -> Result<bool, Problem> {
+    let (dims, least) = (stated.dims(), bounded.size.least as i64);
+    let Some(list) = stated.to_i64().filter(|list| list.iter().all(|index| (-least..least).contains(index))) else {
+        return Ok(false);
+    };
+    if list.iter().all(|&index| index >= 0) {
+        return Ok(true);
+    }
+    ctx.budget_for(dims, size_of::<i64>(), 1)?;
+    let is_from_end = list.iter().map(|&index| i64::from(index < 0)).collect();
+    let is_from_end = Value::Known(Array::of_ints(dims.to_vec(), ElementType::I64, is_from_end));
+    let count = Value::Computed(bounded.size.count.clone());
+    let shift = Value::Computed(lower::two(ctx, Binary::Mul, &is_from_end, &count, ElementType::I64)?);
+    let indices = lower::two(ctx, Binary::Add, &Value::Known(stated.clone()), &shift, ElementType::I64)?;
+    ctx.operands[1] = Some(lower::reshaped(ctx.lowering, &Value::Computed(indices), dims)?);
+    Ok(true)
 }
 
 /// Rows that tuples of indices name replace the axes of the tuples.
@@ -162,6 +184,8 @@ fn shift_where(
     };
     let is_beyond = two(ctx, compared, &indices, &limit)?;
     let shift = two(ctx, Binary::ZeroUnless, &is_beyond, &shift)?;
-    ctx.operands[1] = Some(two(ctx, moved, &indices, &shift)?);
+    let indices_moved = two(ctx, moved, &indices, &shift)?;
+    // An index without axes stays one: the extent has an axis.
+    ctx.operands[1] = Some(lower::reshaped(ctx.lowering, &indices_moved, indices.dims())?);
     Ok(())
 }

@@ -185,7 +185,7 @@ pub(super) fn range(ctx: &mut NodeLowering<'_>) -> Result<Option<Passed>, Proble
         return Ok(Some(Passed::on(vec![BoundedAxis { axis: 0, size }])));
     };
     let (first, elem) = (ctx.lowering.graph.nodes.len(), ctx.operand(0)?.element_type());
-    match span(ctx, &start, &limit)? {
+    match span(ctx, &start, &Extent::Size(limit))? {
         Some((places, extent)) if elem.is_integer() => {
             let places = Computed { elem, ..places };
             mark_nodes(&mut ctx.lowering.graph, first, &places);
@@ -196,20 +196,23 @@ pub(super) fn range(ctx: &mut NodeLowering<'_>) -> Result<Option<Passed>, Proble
     }
 }
 
-/// Returns the places from an extent up to another one, and their number. `None` if the second may be less.
-fn span(ctx: &mut NodeLowering<'_>, start: &Size, end: &Size) -> Result<Option<(Computed, Extent)>, Problem> {
-    let Some((from, [factor, more])) = difference(ctx, end, start) else { return Ok(None) };
+/// Returns the places from an extent of a run up to another extent, and their number. `None` if the second may be less.
+fn span(ctx: &mut NodeLowering<'_>, start: &Size, end: &Extent) -> Result<Option<(Computed, Extent)>, Problem> {
+    let more = match end {
+        Extent::Size(end) => difference(ctx, end, start),
+        Extent::Is(end) => Some((start.clone(), [-1, *end as i64])),
+    };
+    let Some((from, [factor, more])) = more else { return Ok(None) };
+    if [from.least, from.bound].iter().any(|&extent| factor * (extent as i64) + more < 0) {
+        return Ok(None);
+    }
     let (extent, most) = match factor {
-        0 => {
-            let number = usize::try_from(more).unwrap_or(0);
-            (Extent::Is(number), number)
-        }
-        1.. if factor * from.least as i64 + more >= 0 => {
+        0 => (Extent::Is(more as usize), more as usize),
+        _ => {
             let size = derived(ctx, &from, [factor, more, 1])?;
             let bound = size.bound;
             (Extent::Size(size), bound)
         }
-        _ => return Ok(None),
     };
     if most == 0 {
         return Ok(None);
@@ -247,7 +250,7 @@ pub(super) fn flatten(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAx
     Ok(Some(bounded(&sides)))
 }
 
-/// Returns the axes along which a slice takes the places before such an extent, from a number or another extent on.
+/// Returns the axes along which a slice takes the places before such an extent, or from one on.
 pub(super) fn sliced_to_sizes(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     if ctx.sizes.iter().enumerate().any(|(position, sizes)| !matches!(position, 1 | 2) && !sizes.is_empty()) {
         return Ok(None);
@@ -258,30 +261,37 @@ pub(super) fn sliced_to_sizes(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<B
     let mut result = own.clone();
     for (place, &axis) in axes.iter().enumerate() {
         let [start, end] = [1, 2].map(|position| size(ctx, position, place).cloned());
-        let (Some(number), Some(stated_end)) = (starts.get_mut(place), ends.get_mut(place)) else { return Ok(None) };
-        let Some(end) = end else {
-            if start.is_some() || matches!(own[axis], Extent::Size(_)) {
-                return Ok(None);
+        let (Some(from), Some(to)) = (starts.get_mut(place), ends.get_mut(place)) else { return Ok(None) };
+        let end = match (end, &own[axis]) {
+            (Some(end), _) => Extent::Size(end),
+            (None, Extent::Is(_)) if start.is_none() => continue,
+            (None, Extent::Is(extent)) if *to < 0 => Extent::Is(extent.saturating_add_signed(*to as isize)),
+            (None, Extent::Is(extent)) => Extent::Is(*extent.min(&(*to as usize))),
+            (None, Extent::Size(own)) if start.is_some() && *to >= own.bound as i64 => Extent::Size(own.clone()),
+            (None, Extent::Size(_)) => return Ok(None),
+        };
+        let has_all = match (&own[axis], &end) {
+            (Extent::Size(own), Extent::Size(end)) => {
+                difference(ctx, own, end).is_some_and(|(_, [factor, more])| factor == 0 && more >= 0)
             }
-            continue;
+            (Extent::Is(extent), Extent::Size(end)) => *extent >= end.bound,
+            (_, Extent::Is(_)) => true,
         };
-        let is_whole = match &own[axis] {
-            Extent::Size(own) => difference(ctx, own, &end).is_some_and(|(_, [factor, more])| factor == 0 && more >= 0),
-            Extent::Is(extent) => *extent >= end.bound,
-        };
-        if !is_whole || steps.get(place) != Some(&1) {
+        if !has_all || steps.get(place) != Some(&1) {
             return Ok(None);
         }
-        *stated_end = end.bound as i64;
-        result[axis] = match start {
-            None if (0..=end.least as i64).contains(number) => Extent::Size(derived(ctx, &end, [1, -*number, 1])?),
-            None => return Ok(None),
-            Some(start) => {
+        result[axis] = match (start, end) {
+            (Some(start), end) => {
                 let Some((places, extent)) = span(ctx, &start, &end)? else { return Ok(None) };
-                (*number, *stated_end) = (0, i64::MAX);
+                (*from, *to) = (0, i64::MAX);
                 pick(ctx, axis, &start, places)?;
                 extent
             }
+            (None, Extent::Size(end)) if (0..=end.least as i64).contains(from) => {
+                *to = end.bound as i64;
+                Extent::Size(derived(ctx, &end, [1, -*from, 1])?)
+            }
+            (None, _) => return Ok(None),
         };
     }
     (ctx.operands[1], ctx.operands[2]) = (Some(Value::integers(starts)), Some(Value::integers(ends)));
