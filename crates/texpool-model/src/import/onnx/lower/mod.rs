@@ -3,6 +3,7 @@
 
 mod align;
 mod antialias;
+mod attention;
 mod basic;
 mod branch;
 mod concat;
@@ -26,6 +27,8 @@ mod quant;
 mod random;
 mod recurrent;
 mod reduce;
+mod rotary;
+mod runtime_attention;
 mod scatter;
 mod scatter_nd;
 mod shapes;
@@ -46,10 +49,13 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 27] = [
+static OPERATORS: [&[OnnxOpEntry]; 30] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
+    attention::OPERATORS,
+    runtime_attention::OPERATORS,
+    rotary::OPERATORS,
     norm::OPERATORS,
     softmax::OPERATORS,
     reduce::OPERATORS,

@@ -43,10 +43,21 @@ fn line(ctx: &NodeLowering<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
 pub(super) fn softmax(ctx: &mut NodeLowering<'_>, log: bool) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let line = line(ctx, x.dims.len())?;
-    let x = channels(ctx, &x, &line)?;
-    let tensor = ctx.emit(Op::Softmax(Softmax { beta: 1.0, log }), &[x.tensor], x.layout.shape())?;
-    ctx.answer(tensor, x.dims, x.layout, x.elem);
+    let result = normalised(ctx, &x, &line, log)?;
+    ctx.give(0, Value::Computed(result));
     Ok(())
+}
+
+/// Returns the softmax along some axes, or its logarithm.
+pub(super) fn normalised(
+    ctx: &mut NodeLowering<'_>,
+    x: &Computed,
+    line: &[usize],
+    log: bool,
+) -> Result<Computed, Problem> {
+    let x = channels(ctx, x, line)?;
+    let tensor = ctx.emit(Op::Softmax(Softmax { beta: 1.0, log }), &[x.tensor], x.layout.shape())?;
+    Ok(Computed { tensor, layout: x.layout.tidy(&x.dims), ..x })
 }
 
 /// Writes 1 at the first maximum and 0 elsewhere.
