@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod attention;
 mod branches;
 mod cases;
 mod doubles;

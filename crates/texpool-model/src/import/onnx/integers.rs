@@ -1,6 +1,8 @@
 //! Marks graph nodes that compute integers. Compiling a model then checks that floats can hold those integers
 //! exactly. Also wraps results around if their type has 8 or 16 bits.
 
+use std::collections::HashSet;
+
 use super::{
     lower::wrapped,
     node_lowering::NodeLowering,
@@ -31,10 +33,15 @@ pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Probl
     Ok(())
 }
 
-/// Marks the graph's nodes from `first` on, which compute the integers of `result`.
+/// Marks those of the graph's nodes from `first` on that compute the integers of `result`.
 pub(super) fn mark_nodes(graph: &mut Graph, first: usize, result: &Computed) {
-    for index in first..graph.nodes.len() {
+    let mut needed = HashSet::from([result.tensor]);
+    for index in (first..graph.nodes.len()).rev() {
         let node = &mut graph.nodes[NodeId::new(index)];
+        if !needed.contains(&node.output) {
+            continue;
+        }
+        needed.extend(&node.inputs);
         // Intermediate values need not be of the result's type, as long as they are exact.
         let before = node.output != result.tensor;
         node.integers = Some(if before { ElementType::I64 } else { result.elem });

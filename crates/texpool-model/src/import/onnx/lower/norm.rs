@@ -30,12 +30,12 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .before_opset7(TrainsUnlessIsTest)
         .limits("statistics must be known; not in training mode"),
     OnnxOpEntry::new("InstanceNormalization", 1, Floats, "normalize, binary", ChannelsSecond, instance),
-    OnnxOpEntry::new("LayerNormalization", 17, Floats, "normalize, binary", Any, layer),
+    OnnxOpEntry::new("LayerNormalization", 17, Floats, "normalize, binary", Any, |c| layer(c, 1e-5)),
     OnnxOpEntry::new("GroupNormalization", 18, Floats, "normalize, binary", ChannelsSecond, group),
     OnnxOpEntry::new("MeanVarianceNormalization", 9, Floats, "normalize", Any, mean_variance),
     OnnxOpEntry::new("LpNormalization", 1, Floats, "normalize, reduce, binary", Any, lp).limits("p of 1 or 2"),
-    OnnxOpEntry::new("RMSNormalization", 23, Floats, "normalize, binary", Any, rms),
-    OnnxOpEntry::new("SimplifiedLayerNormalization", 1, Floats, "normalize, binary", Any, rms),
+    OnnxOpEntry::new("RMSNormalization", 23, Floats, "normalize, binary", Any, |c| rms(c, 1e-5)),
+    OnnxOpEntry::new("SimplifiedLayerNormalization", 1, Floats, "normalize, binary", Any, |c| rms(c, 1e-5)),
     OnnxOpEntry::new("LRN", 1, Floats, "lrn", ChannelsSecond, lrn),
 ];
 
@@ -122,9 +122,10 @@ fn instance(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     scaled(ctx, y, scale, bias)
 }
 
-pub(super) fn layer(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+/// Normalizes the last axes. The node may state another epsilon.
+pub(super) fn layer(ctx: &mut NodeLowering<'_>, epsilon: f32) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
-    let epsilon = ctx.float("epsilon", 1e-5)?;
+    let epsilon = ctx.float("epsilon", epsilon)?;
     let rank = x.dims.len();
     let from = ctx.axis(rank, -1)?;
     let over: Vec<usize> = (from..rank).collect();
@@ -209,12 +210,13 @@ fn lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-pub(super) fn rms(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+/// Divides by the root of the mean square over the last axes. The node may state another epsilon.
+pub(super) fn rms(ctx: &mut NodeLowering<'_>, epsilon: f32) -> Result<(), Problem> {
     if ctx.wants(1) {
         return Err(Problem::unsupported("its deviation is read"));
     }
     let x = ctx.computed(0)?;
-    let epsilon = ctx.float("epsilon", 1e-5)?;
+    let epsilon = ctx.float("epsilon", epsilon)?;
     let rank = x.dims.len();
     let from = ctx.axis(rank, -1)?;
     let over: Vec<usize> = (from..rank).collect();

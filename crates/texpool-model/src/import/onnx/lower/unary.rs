@@ -65,7 +65,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         let (bias, lambda) = (c.float("bias", 0.0)?, c.float("lambd", 0.5)?);
         float(c, Unary::Shrink { bias, lambda })
     }),
-    OnnxOpEntry::new("Swish", 24, Floats, "unary", Any, swish),
+    OnnxOpEntry::new("Swish", 24, Floats, "binary, unary", Any, swish),
     OnnxOpEntry::new("Exp", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Exp))
         .fold(|c| math::unary(c, Unary::Exp)),
     OnnxOpEntry::new("Log", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Log))
@@ -110,7 +110,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .limits("not in training mode")
         .fold_repeated(dropout),
     OnnxOpEntry::new("Gelu", 1, Floats, "unary", Any, |c| float(c, Unary::Gelu)).domain(OF_RUNTIME),
-    OnnxOpEntry::new("QuickGelu", 1, Floats, "unary", Any, swish).domain(OF_RUNTIME).limits("alpha of 1"),
+    OnnxOpEntry::new("QuickGelu", 1, Floats, "binary, unary", Any, swish).domain(OF_RUNTIME),
 ];
 
 fn float(ctx: &mut NodeLowering<'_>, unary: Unary) -> Result<(), Problem> {
@@ -131,7 +131,15 @@ fn swish(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let default = if ctx.node.op == "QuickGelu" { 1.702 } else { 1.0 };
     match ctx.float("alpha", default)? {
         1.0 => float(ctx, Unary::Silu),
-        alpha => Err(Problem::unsupported(format!("its alpha is {alpha}, only 1 is supported"))),
+        alpha => {
+            let x = ctx.operand(0)?;
+            let elem = x.element_type();
+            let scaled = two(ctx, Binary::Mul, &x, &math::scalar(alpha), elem)?;
+            let gate = Value::Computed(one(ctx, Unary::Logistic, &scaled, elem)?);
+            let result = two(ctx, Binary::Mul, &x, &gate, elem)?;
+            ctx.give(0, Value::Computed(result));
+            Ok(())
+        }
     }
 }
 
