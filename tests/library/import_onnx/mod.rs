@@ -6,6 +6,7 @@ mod attention;
 mod branches;
 mod cases;
 mod doubles;
+mod einsum;
 mod empty;
 mod expanded;
 mod fold;

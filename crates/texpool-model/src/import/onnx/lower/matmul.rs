@@ -10,7 +10,7 @@ use crate::import::{
     common::extents,
     error::Problem,
     onnx::{
-        array::{Array, MAX_RANK},
+        array::Array,
         fold::math,
         layout::AtomLayout,
         node_lowering::NodeLowering,
@@ -28,8 +28,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         Ok(())
     }),
     OnnxOpEntry::new("Gemm", 1, Numbers, "dense, matmul", Any, gemm),
-    OnnxOpEntry::new("Einsum", 12, Numbers, "matmul", Any, einsum)
-        .limits("one or two operands, as a product of matrices"),
 ];
 
 /// Returns the product of `[.., M, K]` and `[.., K, N]`. Each vector operand removes one axis of the result.
@@ -51,7 +49,7 @@ pub(super) fn product(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Resul
     reshaped(ctx.lowering, &Value::Computed(result), &dims)
 }
 
-fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed, Problem> {
+pub(super) fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed, Problem> {
     let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
     let (a_rank, b_rank) = (a_dims.len(), b_dims.len());
     let (depth, columns) = (b_dims[b_rank - 2], b_dims[b_rank - 1]);
@@ -72,7 +70,12 @@ fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed
 }
 
 /// Adds a layer with known weights `[O, I]` and optional biases over the last axis.
-fn dense(ctx: &mut NodeLowering<'_>, x: &Computed, weights: &Array, bias: Option<&Array>) -> Result<Computed, Problem> {
+pub(super) fn dense(
+    ctx: &mut NodeLowering<'_>,
+    x: &Computed,
+    weights: &Array,
+    bias: Option<&Array>,
+) -> Result<Computed, Problem> {
     let last = x.dims.len() - 1;
     let (outputs, depth) = (weights.dims()[0], weights.dims()[1]);
     let x = channels(ctx, x, &[last])?;
@@ -185,102 +188,5 @@ pub(super) fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         result = two(ctx, Binary::Add, &Value::Computed(result), &c, elem)?;
     }
     ctx.give(0, Value::Computed(result));
-    Ok(())
-}
-
-/// Returns the indices of each operand and of the result, with ellipses expanded.
-fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
-    let equation: String = ctx.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
-    let (left, right) = match equation.split_once("->") {
-        Some((left, right)) => (left, Some(right)),
-        None => (equation.as_str(), None),
-    };
-    // Each axis of two operands and the result has one letter; the rest of the limit is for punctuation.
-    if equation.chars().count() > 4 * MAX_RANK {
-        return Err(Problem::unsupported(format!("its equation has {} bytes", equation.len())));
-    }
-    let terms: Vec<&str> = left.split(',').collect();
-    if terms.len() != ctx.count() {
-        return Err(Problem::malformed(format!("its equation `{equation}` is for {} operands", terms.len())));
-    }
-    // An ellipsis stands for the remaining axes, aligned at the end.
-    let named = |term: &str| term.replace("...", "").chars().count();
-    let mut widest = 0;
-    let mut operands = Vec::new();
-    for (position, term) in terms.iter().enumerate() {
-        let rank = ctx.operand(position)?.dims().len();
-        let hidden = rank.checked_sub(named(term)).filter(|&n| n == 0 || term.contains("..."));
-        let hidden = hidden.ok_or_else(|| Problem::malformed(format!("`{term}` for {rank} axes")))?;
-        widest = widest.max(hidden);
-        operands.push((term.to_string(), hidden));
-    }
-    // Hidden axes get characters of the private use area, so that they can be treated like letters.
-    let dots = |n: usize| (widest - n..widest).filter_map(|i| char::from_u32(0xE000 + i as u32)).collect::<String>();
-    let terms: Vec<Vec<char>> =
-        operands.iter().map(|(term, hidden)| term.replace("...", &dots(*hidden)).chars().collect()).collect();
-    let result = match right {
-        Some(right) => right.replace("...", &dots(widest)).chars().collect(),
-        None => {
-            let all: Vec<char> = terms.concat();
-            // Without an arrow, the result has the axes of the ellipsis, followed by all letters that occur once,
-            // sorted.
-            let mut once: Vec<char> = all
-                .iter()
-                .copied()
-                .filter(|c| *c < '\u{E000}' && all.iter().filter(|d| *d == c).count() == 1)
-                .collect();
-            once.sort_unstable();
-            dots(widest).chars().chain(once).collect()
-        }
-    };
-    let twice = |list: &Vec<char>| (1..list.len()).any(|i| list[..i].contains(&list[i]));
-    if terms.iter().chain([&result]).any(twice) {
-        return Err(Problem::unsupported(format!("an operand or the result of `{equation}` names an index twice")));
-    }
-    Ok((terms, result))
-}
-
-fn einsum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let (terms, result) = indices(ctx)?;
-    let ordered =
-        |ctx: &mut NodeLowering<'_>, value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
-            let perm = order.iter().map(|c| term.iter().position(|t| t == c)).collect::<Option<Vec<_>>>();
-            let perm = perm.ok_or_else(|| Problem::unsupported("its result names an index of no operand"))?;
-            transposed(ctx.lowering, value, &perm)
-        };
-    let [a_term, b_term] = match terms.as_slice() {
-        [one] if one.len() == result.len() => {
-            let x = ctx.operand(0)?;
-            let transposed = ordered(ctx, &x, one, &result)?;
-            ctx.give(0, transposed);
-            return Ok(());
-        }
-        [a, b] => [a.clone(), b.clone()],
-        _ => return Err(Problem::unsupported("it is no product of two operands")),
-    };
-    let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
-    let pick = |in_a: bool, in_b: bool, out: bool| -> Vec<char> {
-        let all = a_term.iter().chain(b_term.iter().filter(|c| !a_term.contains(c)));
-        let here = |c: &char| a_term.contains(c) == in_a && b_term.contains(c) == in_b && result.contains(c) == out;
-        all.copied().filter(here).collect()
-    };
-    let (batch, rows, columns, summed) =
-        (pick(true, true, true), pick(true, false, true), pick(false, true, true), pick(true, true, false));
-    if !pick(true, false, false).is_empty() || !pick(false, true, false).is_empty() {
-        return Err(Problem::unsupported("it sums over an index of one operand alone"));
-    }
-    let a = ordered(ctx, &a, &a_term, &[batch.clone(), rows.clone(), summed.clone()].concat())?;
-    let b = ordered(ctx, &b, &b_term, &[batch.clone(), summed.clone(), columns.clone()].concat())?;
-    let (n, r, s) = (batch.len(), rows.len(), summed.len());
-    let size = |list: &[usize]| list.iter().product::<usize>();
-    let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
-    let a = reshaped(ctx.lowering, &a, &[&a_dims[..n], &[size(&a_dims[n..n + r]), size(&a_dims[n + r..])]].concat())?;
-    let b = reshaped(ctx.lowering, &b, &[&b_dims[..n], &[size(&b_dims[n..n + s]), size(&b_dims[n + s..])]].concat())?;
-    let outer = extents::broadcast(&[&a_dims[..n], &b_dims[..n]])?;
-    let product = Value::Computed(matrices(ctx, &a, &b)?);
-    let dims = [&outer[..], &a_dims[n..n + r], &b_dims[n + s..]].concat();
-    let product = reshaped(ctx.lowering, &product, &dims)?;
-    let transposed = ordered(ctx, &product, &[batch, rows, columns].concat(), &result)?;
-    ctx.give(0, transposed);
     Ok(())
 }

@@ -9,6 +9,7 @@ mod branch;
 mod concat;
 mod conv;
 mod dynamic;
+mod einsum;
 mod found;
 mod fourier;
 mod fused;
@@ -49,10 +50,11 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 30] = [
+static OPERATORS: [&[OnnxOpEntry]; 31] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
+    einsum::OPERATORS,
     attention::OPERATORS,
     runtime_attention::OPERATORS,
     rotary::OPERATORS,
