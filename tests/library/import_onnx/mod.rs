@@ -24,6 +24,7 @@ mod loops;
 mod matrix;
 mod metadata;
 mod names;
+mod nbits;
 mod node_order;
 mod open_caches;
 mod open_extents;

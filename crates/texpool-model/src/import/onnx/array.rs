@@ -209,6 +209,17 @@ impl Array {
         }
     }
 
+    /// The bytes of unsigned integers of 8 bits. `None` for other elements.
+    pub(super) fn to_bytes(&self) -> Option<Cow<'_, [u8]>> {
+        match &self.values {
+            _ if self.elem != ElementType::U8 => None,
+            Elements::Stored(stored) => Some(Cow::Borrowed(stored.constant.bytes.as_slice())),
+            // The values are in the range of the type.
+            Elements::Ints(ints) => Some(ints.iter().map(|&value| value as u8).collect()),
+            Elements::Floats(_) | Elements::Quantized(_) => None,
+        }
+    }
+
     /// Returns the first integer that 32-bit floats cannot represent exactly.
     pub(super) fn first_inexact(&self) -> Option<i64> {
         // Floats hold all 8-bit integers, so those need not be widened.

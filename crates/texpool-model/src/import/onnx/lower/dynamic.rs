@@ -4,6 +4,7 @@ use super::basic::two;
 use crate::import::{
     error::Problem,
     onnx::{
+        array::Array,
         layout::AtomLayout,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
@@ -26,7 +27,28 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[OnnxOpEntry::new(
         results.into_iter().enumerate().for_each(|(i, result)| c.give(i, Value::Computed(result)));
         Ok(())
     },
-)];
+)
+.fold(known)];
+
+/// Quantises a value that is known.
+fn known(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.known(0, "input")?;
+    ctx.budget_for(x.dims(), 2 * size_of::<i64>(), 4)?;
+    let values = x.to_f32();
+    let [least, greatest] = [f32::min, f32::max].map(|end| values.iter().copied().fold(0.0, end));
+    let width = greatest - least;
+    let scale = if width == 0.0 { 1.0 } else { width / STEPS };
+    let zero = (-(least / scale)).clamp(0.0, STEPS).round_ties_even();
+    let integer = |&value: &f32| ((value / scale).round_ties_even() + zero).clamp(0.0, STEPS) as i64;
+    let integers = values.iter().map(integer).collect();
+    ctx.give(0, Value::Known(Array::of_ints(x.dims().to_vec(), ElementType::U8, integers)));
+    ctx.give(1, Value::Known(Array::of_floats(Vec::new(), ElementType::F32, &[scale])));
+    ctx.give(2, Value::Known(Array::of_ints(Vec::new(), ElementType::U8, vec![zero as i64])));
+    Ok(())
+}
+
+/// Number of steps from the least integer to the greatest.
+const STEPS: f32 = 255.0;
 
 /// Least number of slices for which a separate step finds the extremes of each pixel first. A guess.
 const MANY_SLICES: usize = 8;

@@ -21,6 +21,7 @@ mod loop_end;
 mod loops;
 mod matmul;
 mod max_indices;
+mod nbits;
 mod norm;
 mod pool;
 mod qlinear;
@@ -50,11 +51,12 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 31] = [
+static OPERATORS: [&[OnnxOpEntry]; 32] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
     einsum::OPERATORS,
+    nbits::OPERATORS,
     attention::OPERATORS,
     runtime_attention::OPERATORS,
     rotary::OPERATORS,

@@ -10,7 +10,7 @@ use crate::import::{
         element_type::element_type,
         fold::math,
         node_lowering::NodeLowering,
-        op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
+        op_registry::{InputLayout::LikeOperand, OF_RUNTIME, OnnxOpEntry},
         value::Value,
     },
     op_registry::Quantised,
@@ -22,6 +22,14 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .limits("8, 16 or 32 bits; scales of blocks must be known")
         .fold(dequantize),
     OnnxOpEntry::new("QuantizeLinear", 10, Quantised, "binary, unary", LikeOperand, quantize)
+        .limits("8 or 16 bits; scales of blocks must be known")
+        .fold(quantize),
+    OnnxOpEntry::new("DequantizeLinear", 1, Quantised, "binary", LikeOperand, dequantize)
+        .domain(OF_RUNTIME)
+        .limits("8, 16 or 32 bits; scales of blocks must be known")
+        .fold(dequantize),
+    OnnxOpEntry::new("QuantizeLinear", 1, Quantised, "binary, unary", LikeOperand, quantize)
+        .domain(OF_RUNTIME)
         .limits("8 or 16 bits; scales of blocks must be known")
         .fold(quantize),
 ];
