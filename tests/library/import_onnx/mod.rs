@@ -37,6 +37,7 @@ mod quantised;
 mod recurrent;
 mod refusals;
 mod resize;
+mod roi_align;
 mod seeds;
 mod support;
 mod tuples;

@@ -29,6 +29,7 @@ mod quant;
 mod random;
 mod recurrent;
 mod reduce;
+mod roi_align;
 mod rotary;
 mod runtime_attention;
 mod scatter;
@@ -51,7 +52,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 32] = [
+static OPERATORS: [&[OnnxOpEntry]; 33] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -72,6 +73,7 @@ static OPERATORS: [&[OnnxOpEntry]; 32] = [
     gather_nd::OPERATORS,
     found::OPERATORS,
     image::OPERATORS,
+    roi_align::OPERATORS,
     quant::OPERATORS,
     dynamic::OPERATORS,
     qlinear::OPERATORS,
