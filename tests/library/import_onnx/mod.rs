@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod attention;
+mod bits;
 mod branches;
 mod cases;
 mod doubles;

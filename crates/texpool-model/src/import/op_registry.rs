@@ -14,12 +14,13 @@ pub(super) enum Types {
     /// Floats, integers and truth values.
     All,
     Truths,
+    Integers,
     /// Floats, and quantised integers of 8, 16 or 32 bits.
     Quantised,
     /// Integers of 8 bits.
     Bytes,
 }
-pub(super) use Types::{All, Bytes, Floats, Numbers, Quantised, Truths};
+pub(super) use Types::{All, Bytes, Floats, Integers, Numbers, Quantised, Truths};
 
 impl Types {
     pub(super) const fn words(self) -> &'static str {
@@ -28,6 +29,7 @@ impl Types {
             Self::Numbers => "float, int",
             Self::All => "float, int, bool",
             Self::Truths => "bool",
+            Self::Integers => "int",
             Self::Quantised => "float, 8 to 32 bits with a scale",
             Self::Bytes => "8-bit int",
         }

@@ -5,6 +5,7 @@ mod align;
 mod antialias;
 mod attention;
 mod basic;
+mod bits;
 mod branch;
 mod concat;
 mod conv;
@@ -21,6 +22,7 @@ mod loop_end;
 mod loops;
 mod matmul;
 mod max_indices;
+mod mel;
 mod nbits;
 mod norm;
 mod pool;
@@ -52,7 +54,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 33] = [
+static OPERATORS: [&[OnnxOpEntry]; 35] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -66,6 +68,7 @@ static OPERATORS: [&[OnnxOpEntry]; 33] = [
     reduce::OPERATORS,
     basic::OPERATORS,
     unary::OPERATORS,
+    bits::OPERATORS,
     concat::OPERATORS,
     slice::OPERATORS,
     shapes::OPERATORS,
@@ -86,6 +89,7 @@ static OPERATORS: [&[OnnxOpEntry]; 33] = [
     scatter_nd::OPERATORS,
     random::OPERATORS,
     fourier::OPERATORS,
+    mel::OPERATORS,
 ];
 
 /// Iterates over all operators.
