@@ -7,7 +7,7 @@ use texpool_ops::ops::reference;
 
 use super::{
     boxes, branches, fourier, import, landmarks, loops,
-    one::{BOOL, K, N, S, T, X, near, one, results},
+    one::{BOOL, I, K, N, S, T, X, near, one, results},
     recurrent, variables,
 };
 use crate::support::tflite::{F16, F32, Field, I8, I32, Model, Options, Table, conv, flags, numbers};
@@ -175,6 +175,17 @@ const CASES: &[Case] = &[
     ("FLOOR_DIV", binary, &[-4.0, 3.0]),
     ("FLOOR_MOD", binary, &[1.0, 1.0]),
     ("FULLY_CONNECTED", |c| one(c, &[X(&[1, 2], TWO), K(&[1, 2], &SIX[3..5])], flags(8, &[0, 0]), &[1, 1]), &[11.0]),
+    ("GATHER_ND", |c| one(c, &[X(&[2, 3], SIX), I(&[2, 2], &[1, 2, 0, 1])], None, &[2]), &[5.0, 1.0]),
+    ("MATRIX_DIAG", |c| one(c, &[X(&[2], TWO)], None, &[2, 2]), &[1.0, 0.0, 0.0, 2.0]),
+    (
+        "ONE_HOT",
+        |c| one(c, &[T(I32, &[2], TWO), S(3), K(&[], &[5.0]), K(&[], &[2.0])], numbers(61, &[-1]), &[2, 3]),
+        &[2.0, 5.0, 2.0, 2.0, 2.0, 5.0],
+    ),
+    ("SCATTER_ND", |c| one(c, &[I(&[3, 1], &[2, 0, 2]), X(&[3], &SIX[1..4]), N(&[3])], None, &[3]), &[2.0, 0.0, 4.0]),
+    ("SEGMENT_SUM", |c| one(c, &[X(&[3, 2], SIX), N(&[0, 0, 2])], None, &[3, 2]), &[2.0, 4.0, 0.0, 0.0, 4.0, 5.0]),
+    ("UNSORTED_SEGMENT_PROD", |c| one(c, &[X(&[3], &SIX[2..5]), N(&[2, 0, 2]), S(3)], None, &[3]), &[3.0, 1.0, 8.0]),
+    ("UNSORTED_SEGMENT_SUM", |c| one(c, &[X(&[3], &SIX[2..5]), N(&[2, 0, 2]), S(3)], None, &[3]), &[3.0, 0.0, 6.0]),
     ("GATHER", |c| one(c, &[X(&[3], &SIX[..3]), N(&[2, 1])], numbers(23, &[0, 0]), &[2]), &[2.0, 1.0]),
     ("GELU", |c| unary_with(c, flags(116, &[0])), &[-0.100_211, 0.345_731, 1.954_5, 2.484_476]),
     ("GREATER", truth, &[0.0, 0.0, 1.0]),

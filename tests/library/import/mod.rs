@@ -23,6 +23,7 @@ mod outputs;
 mod quantised;
 mod recurrent;
 mod refusals;
+mod rows;
 mod seeds;
 mod shaped;
 mod tiny;

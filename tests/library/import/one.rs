@@ -15,12 +15,14 @@ pub(crate) enum Operand<'a> {
     T(i8, &'a [i32], &'a [f32]),
     /// Constant integers.
     N(&'a [i32]),
+    /// Constant integers with extents.
+    I(&'a [i32], &'a [i32]),
     /// One constant integer.
     S(i32),
     /// Constant floats.
     K(&'a [i32], &'a [f32]),
 }
-pub(crate) use Operand::{K, N, S, T, X};
+pub(crate) use Operand::{I, K, N, S, T, X};
 
 /// Returns the results of one operator, with these types and extents.
 pub(crate) fn results(
@@ -37,6 +39,7 @@ pub(crate) fn results(
             X(dims, _) => m.floats(&name, dims),
             T(dtype, dims, _) => m.tensor(&name, dims, *dtype),
             N(numbers) => m.ints(&name, numbers),
+            I(dims, numbers) => m.constant(&name, dims, I32, numbers.iter().flat_map(|v| v.to_le_bytes()).collect()),
             S(number) => m.constant(&name, &[], I32, number.to_le_bytes().to_vec()),
             K(dims, values) => m.constant(&name, dims, F32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
         };

@@ -19,8 +19,10 @@ mod padding;
 mod parts;
 mod pointwise;
 mod recurrent;
+mod rows;
 mod slice;
 mod space;
+mod spread;
 mod variable;
 
 use super::{
@@ -30,7 +32,7 @@ use super::{
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 15] = [
+static OPERATORS: [&[TfLiteOpEntry]; 17] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
@@ -38,6 +40,8 @@ static OPERATORS: [&[TfLiteOpEntry]; 15] = [
     constants::OPERATORS,
     slice::OPERATORS,
     lookup::OPERATORS,
+    rows::OPERATORS,
+    spread::OPERATORS,
     space::OPERATORS,
     fourier::OPERATORS,
     recurrent::OPERATORS,

@@ -25,6 +25,11 @@ impl OperatorLowering<'_, '_> {
     /// Returns the values of a constant operand as floats.
     pub(in crate::import::tflite) fn reals(&mut self, position: usize, role: &str) -> Result<Vec<f32>, Problem> {
         let id = self.constant(position, role)?;
+        self.values(id)
+    }
+
+    /// Returns the values of a constant as floats. There are none if the tensor is computed.
+    pub(in crate::import::tflite) fn values(&mut self, id: TensorId) -> Result<Vec<f32>, Problem> {
         let Some(constant) = &self.lowering.graph.tensors[id].constant else { return Ok(Vec::new()) };
         let reals = constant.reals();
         Ok(self.lowering.meter.filled(constant.len(), (0..constant.len()).map(|i| reals.get(i)))?)

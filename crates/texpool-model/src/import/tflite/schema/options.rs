@@ -85,6 +85,8 @@ tables! {
     LrnOptions { radius: i32 = 4, 0; bias: f32 = 6, 0.0; alpha: f32 = 8, 0.0; beta: f32 = 10, 0.0; }
     /// GATHER
     GatherOptions { axis: i32 = 4, 0; batch_dims: i32 = 6, 0; }
+    /// ONE_HOT
+    OneHotOptions { axis: i32 = 4, 0; }
     /// PACK
     PackOptions { axis: i32 = 6, 0; }
     /// UNPACK

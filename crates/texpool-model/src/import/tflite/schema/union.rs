@@ -31,7 +31,7 @@ tags! {
     Conv2dOptions = 1, DepthwiseOptions = 2, PoolOptions = 5, FullyConnectedOptions = 8, SoftmaxOptions = 9,
     ConcatOptions = 10, AddOptions = 11, L2NormOptions = 12, LrnOptions = 13, ResizeBilinearOptions = 15, ReshapeOptions = 17, SpaceToDepthOptions = 19,
     MulOptions = 21, GatherOptions = 23, ReducerOptions = 27, SubOptions = 28, DivOptions = 29, SqueezeOptions = 30,
-    SequenceRnnOptions = 31, StridedSliceOptions = 32, TransposeConvOptions = 49, PackOptions = 59, UnpackOptions = 64,
+    SequenceRnnOptions = 31, StridedSliceOptions = 32, TransposeConvOptions = 49, PackOptions = 59, OneHotOptions = 61, UnpackOptions = 64,
     BidirectionalLstmOptions = 69, BidirectionalRnnOptions = 70, SequenceLstmOptions = 71, ResizeNearestOptions = 74, LeakyReluOptions = 75,
     MirrorPadOptions = 77, IfOptions = 92, WhileOptions = 93, DepthToSpaceOptions = 94, BatchMatMulOptions = 101, CumsumOptions = 102,
     CallOnceOptions = 103, VarHandleOptions = 111, GeluOptions = 116,
