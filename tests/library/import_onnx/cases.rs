@@ -39,11 +39,25 @@ const CASES: &[Case] = &[
     ("SimplifiedLayerNormalization", &[1, 2], &[("epsilon", Attr::Float(0.0))], &[0.632_455_5, 1.264_911]),
     ("QLinearConv", &[1, 1, 1, 2], &[], &[1.0, 3.0]),
     ("QLinearMatMul", &[1, 2], &[], &[5.0]),
+    (
+        "com.microsoft.Attention",
+        &[1, 2, 2],
+        &[("num_heads", Attr::Int(1))],
+        &[2.259_12, 3.259_12, 2.550_235, 3.550_235],
+    ),
     ("com.microsoft.BiasGelu", &[2], &[], &[0.0, 1.954_499_7]),
+    ("com.microsoft.DequantizeLinear", &[2], &[], &[0.0, 0.5]),
     ("com.microsoft.DynamicQuantizeLSTM", &[1, 1, 1], &[], &[0.174_269_7]),
     ("com.microsoft.DynamicQuantizeMatMul", &[1, 2], &[], &[4.996_078]),
+    ("com.microsoft.EmbedLayerNormalization", &[1, 2], &[], &[-1.0, 1.5, 1.0, -0.5]),
     ("com.microsoft.FastGelu", &[2], &[], &[0.841_192, 1.954_597_7]),
     ("com.microsoft.FusedConv", &[1, 1, 1, 2], &[("activation", Attr::Text("Clip"))], &[2.0, 3.0]),
+    (
+        "com.microsoft.FusedGemm",
+        &[1, 2],
+        &[("activation", Attr::Text("LeakyRelu")), ("activation_alpha", Attr::Float(0.5))],
+        &[3.0, -2.0],
+    ),
     (
         "com.microsoft.FusedMatMul",
         &[2, 2],
@@ -51,7 +65,25 @@ const CASES: &[Case] = &[
         &[2.5, 5.5, 5.5, 12.5],
     ),
     ("com.microsoft.Gelu", &[2], &[], &[0.841_344_7, 1.954_499_7]),
+    (
+        "com.microsoft.GroupQueryAttention",
+        &[1, 2, 2],
+        &[("num_heads", Attr::Int(1)), ("kv_num_heads", Attr::Int(1)), ("scale", Attr::Float(0.25))],
+        &[1.0, 2.0, 2.941_375_5, 3.941_375_5],
+    ),
     ("com.microsoft.MatMulIntegerToFloat", &[1, 2], &[], &[1.0]),
+    (
+        "com.microsoft.MatMulNBits",
+        &[1, 16],
+        &[("K", Attr::Int(16)), ("N", Attr::Int(1)), ("block_size", Attr::Int(16))],
+        &[-60.0],
+    ),
+    (
+        "com.microsoft.MultiHeadAttention",
+        &[1, 2, 2],
+        &[("num_heads", Attr::Int(2)), ("scale", Attr::Float(0.25))],
+        &[2.244_919, 3.462_117, 2.635_149, 3.761_594],
+    ),
     ("com.microsoft.QGemm", &[1, 2], &[], &[9.0]),
     ("com.microsoft.QLinearAdd", &[2], &[], &[1.0, 5.0]),
     ("com.microsoft.QLinearAveragePool", &[1, 1, 1, 3], &[], &[3.0]),
@@ -62,7 +94,9 @@ const CASES: &[Case] = &[
     ("com.microsoft.QLinearReduceMean", &[1, 3], &[], &[3.0]),
     ("com.microsoft.QLinearSigmoid", &[2], &[], &[3.0, 3.0]),
     ("com.microsoft.QLinearSoftmax", &[1, 2], &[("opset", Attr::Int(13))], &[3.0, 3.0]),
+    ("com.microsoft.QuantizeLinear", &[2], &[], &[3.0, 5.0]),
     ("com.microsoft.QuickGelu", &[2], &[("alpha", Attr::Float(1.0))], &[0.731_058_6, 1.761_594_2]),
+    ("com.microsoft.RotaryEmbedding", &[1, 2, 2], &[], &[1.0, 2.0, -4.0, 3.0]),
     ("com.microsoft.SkipLayerNormalization", &[1, 2], &[("epsilon", Attr::Float(0.0))], &[-1.0, 1.0]),
     (
         "com.microsoft.SkipSimplifiedLayerNormalization",
@@ -111,6 +145,44 @@ fn others(name: &str, m: &mut Model) -> Vec<&'static str> {
         "com.microsoft.DynamicQuantizeMatMul" | "com.microsoft.MatMulIntegerToFloat" => quantised(name, m),
         name if name.contains("QLinear") || name.contains("QGemm") => quantised(name, m),
         "com.microsoft.FusedMatMul" => vec!["x", "x"],
+        "com.microsoft.QuantizeLinear" | "com.microsoft.DequantizeLinear" => {
+            m.floats("s", &[], &[0.5]);
+            m.tensor("z", 4, &[], &bytes(9, &1u16.to_le_bytes()));
+            vec!["x", "s", "z"]
+        }
+        "com.microsoft.Attention" => {
+            m.floats("w", &[2, 6], &[0.5, 0.0, 0.25, 0.0, 1.0, 0.0, 0.0, 0.25, 0.0, 0.5, 0.0, 1.0]);
+            vec!["x", "w"]
+        }
+        "com.microsoft.MultiHeadAttention" => vec!["x", "x", "x"],
+        "com.microsoft.GroupQueryAttention" => {
+            m.tensor("lengths", 6, &[1], &bytes(9, &1i32.to_le_bytes()));
+            m.tensor("all", 6, &[], &bytes(9, &2i32.to_le_bytes()));
+            vec!["x", "x", "x", "", "", "lengths", "all"]
+        }
+        "com.microsoft.RotaryEmbedding" => {
+            m.tensor("places", 7, &[1, 2], &bytes(9, &[0i64, 1].map(i64::to_le_bytes).concat()));
+            m.floats("cosines", &[2, 1], &[1.0, 0.0]);
+            m.floats("sines", &[2, 1], &[0.0, 1.0]);
+            vec!["x", "places", "cosines", "sines"]
+        }
+        "com.microsoft.FusedGemm" => {
+            m.floats("w", &[2, 2], &[1.0, -2.0, 1.0, -1.0]);
+            vec!["x", "w"]
+        }
+        "com.microsoft.EmbedLayerNormalization" => {
+            m.floats("words", &[3, 2], &[0.0, 0.0, 1.0, 2.0, 5.0, 1.0]);
+            m.floats("places", &[2, 2], &[0.0, 1.0, 0.0, 2.0]);
+            m.floats("scale", &[2], &[1.0, 1.0]);
+            m.floats("shift", &[2], &[0.0, 0.5]);
+            vec!["x", "", "words", "places", "", "scale", "shift"]
+        }
+        "com.microsoft.MatMulNBits" => {
+            // Fives and nines by turns, the lower half of a byte first.
+            m.tensor("w", 2, &[1, 1, 8], &bytes(9, &[0x95; 8]));
+            m.floats("s", &[1], &[0.5]);
+            vec!["x", "w", "s"]
+        }
         "com.microsoft.FusedConv" => {
             m.floats("w", &[1, 1, 1, 1], &[2.0]);
             vec!["x", "w"]
