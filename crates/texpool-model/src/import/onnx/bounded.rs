@@ -134,6 +134,31 @@ fn unknown(ctx: &mut NodeLowering<'_>, value: Value) -> Result<Value, Problem> {
     ctx.compute(&value).map(Value::Computed)
 }
 
+/// Makes tensors of known operands with the extent of a run, unless the node's results are known, too: the numbers at the
+/// places are the same in each run. Returns the tensors, by position, so that other nodes that read the values read these.
+pub(super) fn known_as_tensors(
+    ctx: &mut NodeLowering<'_>,
+    entry: &OnnxOpEntry,
+) -> Result<Vec<(usize, Value)>, Problem> {
+    let own = own_name(ctx);
+    let are_known = ctx.operands.iter().flatten().all(|value| value.known().is_some());
+    let keeps_places = [&BY_ELEMENT[..], &REARRANGES].iter().any(|all| all.contains(&own));
+    if are_known && keeps_places && entry.fold.is_some() && ctx.sizes.iter().all(Vec::is_empty) {
+        return Ok(Vec::new());
+    }
+    let mut made = Vec::new();
+    for position in 0..ctx.operands.len() {
+        if ctx.bounds.get(position).is_some_and(|bounds| !bounds.is_empty())
+            && let Some(value @ Value::Known(_)) = ctx.optional(position)
+        {
+            let tensor = unknown(ctx, value)?;
+            ctx.operands[position] = Some(tensor.clone());
+            made.push((position, tensor));
+        }
+    }
+    Ok(made)
+}
+
 /// Returns the extents of a node's results that a run gives or finds. Masks operands whose places the node mixes.
 pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Result<Passed, Problem> {
     let has_sizes = ctx.sizes.iter().any(|sizes| !sizes.is_empty());
@@ -141,15 +166,6 @@ pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Res
         return Ok(Passed::default());
     }
     let own = own_name(ctx);
-    // Places of a known value that each run has or has not: the numbers at the places are always the same.
-    if has_sizes || ![&BY_ELEMENT[..], &REARRANGES].iter().any(|all| all.contains(&own)) {
-        for position in 0..ctx.operands.len() {
-            if ctx.bounds.get(position).is_some_and(|bounds| !bounds.is_empty()) {
-                let value = ctx.operands[position].take();
-                ctx.operands[position] = value.map(|value| unknown(ctx, value)).transpose()?;
-            }
-        }
-    }
     if has_sizes {
         if let Some(passed) = made_of_sizes(ctx, own)? {
             return Ok(passed);

@@ -91,6 +91,7 @@ pub(super) fn lower_node<'m>(
         bodies,
         is_open: false,
     };
+    let made = bounded::known_as_tensors(&mut ctx, entry)?;
     let mut passed = bounded::of_results(&mut ctx, entry)?;
     // A node without operands is also foldable: constants are such nodes.
     let are_constant = ctx.operands.iter().flatten().all(|value| value.known().is_some());
@@ -118,6 +119,9 @@ pub(super) fn lower_node<'m>(
         lowering.meter.keep(charged, result_bytes);
     } else {
         lowering.meter.memory(result_bytes)?;
+    }
+    for (position, tensor) in made {
+        names.replace(&node.inputs[position], tensor, &mut lowering.meter);
     }
     names.state(node, results, before, lowering)?;
     names.set_bounds(node, passed)

@@ -255,6 +255,16 @@ impl<'m> Names<'m> {
         self.entries.insert(name, Entry::Value(value));
     }
 
+    /// Replaces a known value by a tensor that holds it.
+    pub(super) fn replace(&mut self, name: &str, tensor: Value, meter: &mut Meter) {
+        if let Some(Entry::Value(value)) = self.entries.get_mut(name) {
+            if let Value::Known(array) = value {
+                meter.free(array.freed());
+            }
+            *value = tensor;
+        }
+    }
+
     /// Returns the axes of a name's value whose extents a run gives or finds.
     pub(super) fn bounds(&self, name: &str) -> &[BoundedAxis] {
         self.bounds.get(name).map(Vec::as_slice).unwrap_or_default()
