@@ -103,6 +103,23 @@ fn encoder() -> Vec<u8> {
     m.bytes()
 }
 
+/// A classifier of pictures, whose dense layers read all of a picture.
+fn classifier() -> Vec<u8> {
+    let mut m = Model::new();
+    m.raw_input("x", 1, &[bytes(2, b"n"), number(1, 3), number(1, 6), number(1, 6)]);
+    for (name, dims) in [("first", &[8, 3, 3, 3][..]), ("dense", &[128, 16]), ("last", &[16, 10])] {
+        floats(&mut m, name, dims);
+    }
+    m.raw_node("Conv", &["x", "first"], &["a"], &[]);
+    m.raw_node("Flatten", &["a"], &["flat"], &[]);
+    m.raw_node("Gemm", &["flat", "dense"], &["b"], &[]);
+    m.raw_node("Relu", &["b"], &["c"], &[]);
+    m.raw_node("MatMul", &["c", "last"], &["d"], &[]);
+    m.raw_node("Softmax", &["d"], &["y"], &[]);
+    ["y", "a"].into_iter().for_each(|name| m.output(name));
+    m.bytes()
+}
+
 fn graph(file: &[u8], options: &ImportOptions) -> Graph {
     from_bytes_with(Arc::new(file.to_vec()), options).unwrap()
 }
@@ -156,6 +173,12 @@ fn images_below_the_bound_have_the_results_of_their_size() {
     let shape = |extents: &[usize]| vec![1, 3, extents[0], extents[1]];
     let runs: [&[usize]; 6] = [&[48, 64], &[4, 4], &[20, 64], &[48, 12], &[36, 44], &[20, 64]];
     agrees(&pyramid(), &bounds, shape, &runs);
+}
+
+#[test]
+fn batches_below_the_bound_have_the_results_of_their_pictures() {
+    let shape = |extents: &[usize]| vec![extents[0], 3, 6, 6];
+    agrees(&classifier(), &[("n", 7.into())], shape, &[&[7], &[1], &[5], &[2], &[7]]);
 }
 
 #[test]

@@ -119,7 +119,9 @@ impl Needed {
                     std::array::from_fn(|axis| places[axis].min(shown[axis]))
                 }
                 Op::Binary(_) | Op::Unary(_) | Op::Prelu => places,
-                Op::Softmax(_) | Op::FullyConnected if position == 0 => pixels(places, whole),
+                // A layer may read several pixels as one, or count them in another order.
+                Op::FullyConnected if position == 0 && whole[..3] == out[..3] => pixels(places, whole),
+                Op::Softmax(_) => pixels(places, whole),
                 Op::Normalize(normalize) if normalize.axes == [false, false, false, true] => pixels(places, whole),
                 Op::MatMul(_) if position == 0 => pixels(places, whole),
                 // Columns of the product are rows or columns of the second matrix.
