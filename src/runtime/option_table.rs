@@ -118,10 +118,10 @@ pub(super) static OPTIONS: [OptionRow; 19] = [
         part: Part::Import,
         effect: Effect::Outside,
         repeats: true,
-        texts: || "`NAME=VALUE`, `NAME<=VALUE`; may be given several times".to_owned(),
-        purpose: "Value of an extent that the file leaves open, or the most that it can be in a run of an ONNX model. \
-                  `INPUT:AXIS` names an extent without a name, and the name of a node's result an integer that a run computes \
-                  and takes as an extent.",
+        texts: || "`NAME=VALUE`, `NAME<=VALUE`, `NAME<=VALUE:STEP`; may be given several times".to_owned(),
+        purpose: "Value of an extent that the file leaves open, or the most that it can be in a run of an ONNX model, with \
+                  the step of which it is a multiple. `INPUT:AXIS` names an extent without a name, and the name of a node's \
+                  result an integer that a run computes and takes as an extent.",
         set: |to, text| {
             let (dim, extent) = parse_dim(text)?;
             match to.import.bind(&dim, extent) {
