@@ -185,7 +185,8 @@ fn a_bench_has_the_share_of_the_ceilings_that_were_measured() {
     fits_schema("ceiling", &ceiling);
     let [flops, dispatch, run_us] = ["gflop_per_s", "dispatch_us", "run_us"]
         .map(|key| ceiling[key].as_f64().unwrap_or_else(|| panic!("{key}: {ceiling}")));
-    assert!(flops > 0.1 && dispatch > 0.0 && run_us > dispatch, "{ceiling}");
+    // Not compared with each other: what else the machine does decides which of two times is longer.
+    assert!(flops > 0.1 && dispatch > 0.0 && run_us > 0.0, "{ceiling}");
     for speeds in ["reads", "writes"].map(|key| ceiling[key].as_array().unwrap()) {
         assert!(speeds.len() > 2 && speeds.iter().all(|one| one["gb_per_s"].as_f64().unwrap() > 0.01), "{ceiling}");
         assert!(speeds.windows(2).all(|pair| pair[0]["bytes"].as_u64() < pair[1]["bytes"].as_u64()), "{ceiling}");
