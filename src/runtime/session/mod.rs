@@ -48,8 +48,8 @@ pub struct Session {
     reals: Vec<Vec<f32>>,
     /// Output values before conversion, stored to reuse their memory.
     computed: Vec<Vec<f32>>,
-    /// Extents of the inputs' last values along their bounded axes. `None` for an input without such an axis, or if its
-    /// values are in a texture of the caller.
+    /// Extents of the last values of inputs with bounded axes. `None` for other inputs, or if the values are in a texture
+    /// of the caller.
     dims: Vec<Option<Vec<usize>>>,
 }
 

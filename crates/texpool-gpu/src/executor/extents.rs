@@ -30,7 +30,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Writes zeros to the places of an output behind its extents, as far as these follow from those of the inputs.
+    /// Writes zeros behind the extents of an output. Extents that only the run finds are left alone.
     pub(super) fn clear_behind_extents(&self, output: usize, values: &mut [f32]) {
         let graph = self.compiled.graph();
         let Some((_, needed)) = &self.needed else { return };

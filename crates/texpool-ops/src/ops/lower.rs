@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{bounds, lookup, op::Op, weights::weight_sections, words::section_texels};
+use super::{bounds, conv::kernel::is_pointwise, lookup, op::Op, weights::weight_sections, words::section_texels};
 use crate::{
-    graph::{self, Padding},
+    graph,
     kernels::{Dispatch, KernelError, Reach, StepContext, WeightPlace, context, epilogue},
 };
 
@@ -47,27 +47,17 @@ pub fn lower(step: &StepContext<'_>, width: Option<usize>) -> Result<Vec<Dispatc
 /// Returns the step with fewer columns. Rows keep their places, since these follow from the pitch.
 fn narrow<'a>(step: &StepContext<'a>, width: usize) -> StepContext<'a> {
     let mut narrow = step.clone();
-    let whole = std::mem::replace(&mut narrow.output.shape.w, width);
-    // Kernels of single pixels count those of the operand like those of the result.
-    if is_of_pixels(step)
-        && let Some(Some(input)) = narrow.inputs.first_mut()
-        && input.shape.w == whole
-    {
+    narrow.output.shape.w = width;
+    // Kernels of single pixels count those of the operand like those of the result, and both have the same width.
+    let is_of_pixels = match &step.node.op {
+        Op::FullyConnected => true,
+        Op::Conv2d(conv) => is_pointwise(step.graph.shape(step.node.inputs[1]), conv),
+        _ => false,
+    };
+    if let Some(Some(input)) = narrow.inputs.first_mut().filter(|_| is_of_pixels) {
         input.shape.w = width;
     }
     narrow
-}
-
-/// Returns whether each pixel of the result is computed from that of the operand alone, in a kernel for pixels.
-fn is_of_pixels(step: &StepContext<'_>) -> bool {
-    match &step.node.op {
-        Op::FullyConnected => true,
-        Op::Conv2d(conv) => {
-            let window = step.graph.shape(step.node.inputs[1]);
-            (window.h, window.w) == (1, 1) && conv.stride == [1, 1] && conv.padding == Padding::default()
-        }
-        _ => false,
-    }
 }
 
 /// Checks a step that was assembled by hand, including its graph and the space for its weights.

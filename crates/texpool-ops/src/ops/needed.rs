@@ -26,7 +26,7 @@ pub struct NeededPart {
     pub width: usize,
 }
 
-/// What a run with certain extents needs.
+/// The places that a run with certain extents needs, by tensor.
 #[derive(Clone, Debug)]
 pub struct Needed {
     places: IdVec<TensorId, Places>,
@@ -61,7 +61,8 @@ impl Needed {
         self.values[*graph.outputs.get(output)?].as_ref()?.first().copied()
     }
 
-    /// Returns the part of a node's result that a run needs. `None` if its kernel computes whole results only.
+    /// Returns the part of a node's result that a run needs. `None` if it is all of it, or if the kernel computes whole
+    /// results only.
     pub fn part(&self, graph: &Graph, node: &Node) -> Option<NeededPart> {
         let shape = graph.shape(node.output);
         let [b, h, w, _] = self.places[node.output];
@@ -79,7 +80,8 @@ impl Needed {
             }
             Narrows::Rows | Narrows::RowsAndColumns => shape.w,
         };
-        Some(NeededPart { end_row: end_row as u32, width })
+        let is_part = end_row < shape.rows() || width < shape.w;
+        is_part.then_some(NeededPart { end_row: end_row as u32, width })
     }
 
     /// Returns the places of an output that the caller sees.

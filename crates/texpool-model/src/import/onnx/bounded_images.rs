@@ -2,7 +2,7 @@
 
 use super::{
     derived_extents::{derived, quotient, step},
-    lower::{picked_by, resized_axes, two},
+    lower::{picked_by, resize_is_old, resized_axes, two},
     masks::{self, Neutral},
     node_lowering::NodeLowering,
     value::{BoundedAxis, Computed, Size, Value},
@@ -56,8 +56,7 @@ fn maps_alike(
     bounded: &BoundedAxis,
     is_multiple: bool,
 ) -> Result<bool, Problem> {
-    let is_old = ctx.node.op == "Upsample" || ctx.opset < 11;
-    let [coordinates, rounding] = match is_old {
+    let [coordinates, rounding] = match resize_is_old(ctx) {
         true => ["asymmetric".to_owned(), "floor".to_owned()],
         false => {
             [ctx.text("coordinate_transformation_mode", "half_pixel")?, ctx.text("nearest_mode", "round_prefer_floor")?]

@@ -19,7 +19,7 @@ struct Windows {
     stride: i64,
     /// Places that the border adds in front and behind. Those behind are the most for any extent.
     border: [i64; 2],
-    /// Whether the border makes the result have a place for each stride, whatever the extent.
+    /// True if the border is chosen so that each `stride` places of any extent give one place of the result.
     is_same: bool,
 }
 

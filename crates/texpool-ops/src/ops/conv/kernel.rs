@@ -8,7 +8,7 @@ use super::{
     weights::{ConvGeometry, Groups, WeightLayout},
 };
 use crate::{
-    graph::{BlockSize, Blocks, DeviceClass, Graph, LayerKind, Node, Padding},
+    graph::{BlockSize, Blocks, DeviceClass, Graph, LayerKind, Node, Padding, Shape},
     kernels::{
         ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection,
         WeightSections,
@@ -138,8 +138,9 @@ shader_params! {
     }
 }
 
-fn is_pointwise(geometry: &ConvGeometry, conv: &Conv2d) -> bool {
-    (geometry.weights.h, geometry.weights.w) == (1, 1) && conv.stride == [1, 1] && conv.padding == Padding::default()
+/// Returns whether each pixel of the result is computed from that of the operand alone.
+pub(crate) fn is_pointwise(window: Shape, conv: &Conv2d) -> bool {
+    (window.h, window.w) == (1, 1) && conv.stride == [1, 1] && conv.padding == Padding::default()
 }
 
 /// Width of a window from which the kernel for inputs of one slice is faster. Measured on lavapipe: ResNet-18's first
@@ -162,7 +163,7 @@ fn is_thin(geometry: &ConvGeometry, conv: &Conv2d, (blocks, block): (Blocks, Blo
 /// Returns the layer that the choice of a block depends on.
 fn layer(geometry: &ConvGeometry, conv: &Conv2d, pixels: usize) -> Layer {
     let depth = geometry.groups.in_group.div_ceil(4);
-    Layer { pixels, slices: geometry.slices(), depth, is_pointwise: is_pointwise(geometry, conv) }
+    Layer { pixels, slices: geometry.slices(), depth, is_pointwise: is_pointwise(geometry.weights, conv) }
 }
 
 /// Returns the pixels and slices per invocation.
@@ -194,7 +195,7 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayo
     let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
     let block = block(graph, node, &geometry, conv);
     let taps = geometry.weights.h * geometry.weights.w;
-    Tiling { pointwise: is_pointwise(&geometry, conv), block, taps, span: geometry.groups.span(block.slices) }
+    Tiling { pointwise: is_pointwise(geometry.weights, conv), block, taps, span: geometry.groups.span(block.slices) }
 }
 
 /// Returns the weights by output slice, tap and input slice, and the biases.
@@ -246,11 +247,11 @@ pub(crate) fn dispatches(
     let items = (blocks * slices.div_ceil(block.slices)) as u32;
     let params = KernelParams::new(step, &epilogue, items).biases(step).input(input);
     let extents = [("k", span), ("ky", geometry.weights.h), ("kx", geometry.weights.w)];
-    let three = input.shape.c == 3 && !is_pointwise(&geometry, conv);
+    let three = input.shape.c == 3 && !is_pointwise(geometry.weights, conv);
     let mut constants =
         vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64), ("THREE", common::flag(three))];
     let Groups { out_group, in_group, .. } = geometry.groups;
-    let (shader, params, extents) = if is_pointwise(&geometry, conv) {
+    let (shader, params, extents) = if is_pointwise(geometry.weights, conv) {
         (POINTWISE, params.params(&PointwiseParams { span, out_group, in_group }), &extents[..1])
     } else if thin {
         constants.push(("STRIDE_X", conv.stride[1] as f64));

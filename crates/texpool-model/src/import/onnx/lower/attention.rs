@@ -32,6 +32,16 @@ pub(super) struct Heads {
     pub(super) values: Value,
 }
 
+impl Heads {
+    /// Returns the number of places of queries, and the number of keys.
+    pub(super) fn extents(&self) -> Result<[usize; 2], Problem> {
+        match (self.queries.dims(), self.keys.dims()) {
+            (&[_, _, places, _], &[_, _, keys, _]) => Ok([places, keys]),
+            (queries, keys) => Err(Problem::malformed(format!("its queries are {queries:?}, its keys {keys:?}"))),
+        }
+    }
+}
+
 /// Describes how the products of queries and keys become weights.
 #[derive(Debug, Default)]
 pub(super) struct Weighing {
@@ -148,7 +158,7 @@ pub(super) fn unless(ctx: &mut NodeLowering<'_>, mask: &Value, hidden: f32) -> R
 }
 
 /// Hides the keys behind each query's own place, which `before` keys precede for the first query. A `window` other than
-/// 0 also hides all but so many of the others.
+/// 0 is the number of keys up to that place that stay visible.
 pub(super) fn causal(
     ctx: &mut NodeLowering<'_>,
     [queries, keys]: [usize; 2],
@@ -206,10 +216,7 @@ fn attention(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     let new = keys.dims().get(2).copied().unwrap_or(0);
     let heads = Heads { queries, keys: after(ctx, 4, keys)?, values: after(ctx, 5, values)? };
-    let (&[_, _, places, _], &[_, _, known, _]) = (heads.queries.dims(), heads.keys.dims()) else {
-        let [q, k] = [&heads.queries, &heads.keys].map(Value::dims);
-        return Err(Problem::malformed(format!("its queries are {q:?}, its keys {k:?}")));
-    };
+    let [places, known] = heads.extents()?;
     let scale = if ctx.has("scale") { Some(ctx.float("scale", 1.0)?) } else { None };
     let mut weighing = Weighing { scale, softcap: ctx.float("softcap", 0.0)?.max(0.0), bias: None };
     if let Some(mask) = ctx.optional(3) {

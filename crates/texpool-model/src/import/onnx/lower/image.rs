@@ -253,7 +253,7 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
 }
 
 /// Returns whether the operator set has no regions, sizes, coordinate modes or rounding modes.
-fn is_old(ctx: &NodeLowering<'_>) -> bool {
+pub(in crate::import::onnx) fn is_old(ctx: &NodeLowering<'_>) -> bool {
     ctx.node.op == "Upsample" || ctx.opset < 11
 }
 

@@ -47,7 +47,7 @@ pub(super) use basic::two;
 pub(super) use concat::joined;
 pub(super) use conv::{Auto, spatial, stated_window};
 pub(super) use gather::{expanded, picked_by};
-pub(super) use image::resized_axes;
+pub(super) use image::{is_old as resize_is_old, resized_axes};
 pub(super) use shapes::{kept_range, reshaped};
 pub(super) use wrap::wrapped;
 

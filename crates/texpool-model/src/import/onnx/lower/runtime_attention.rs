@@ -67,14 +67,6 @@ fn scale(ctx: &NodeLowering<'_>) -> Result<Option<f32>, Problem> {
     Ok(Some(ctx.float("scale", 0.0)?).filter(|&scale| scale != 0.0))
 }
 
-/// Returns the number of places of queries, and the number of keys.
-fn extents(heads: &Heads) -> Result<[usize; 2], Problem> {
-    match (heads.queries.dims(), heads.keys.dims()) {
-        (&[_, _, places, _], &[_, _, keys, _]) => Ok([places, keys]),
-        (queries, keys) => Err(Problem::malformed(format!("its queries are {queries:?}, its keys {keys:?}"))),
-    }
-}
-
 /// Returns the numbers to add to products for a mask of keys. The mask has their number in each batch, ends followed by
 /// beginnings, or a number for each key that is 0 for those to hide.
 fn of_mask(ctx: &mut NodeLowering<'_>, mask: &Value, batch: usize, keys: usize) -> Result<Value, Problem> {
@@ -100,6 +92,36 @@ fn of_mask(ctx: &mut NodeLowering<'_>, mask: &Value, batch: usize, keys: usize) 
         }
         ref dims => Err(Problem::unsupported(format!("its mask is {dims:?}, for {batch} batches of {keys} keys"))),
     }
+}
+
+/// Returns how products become weights by the node's scale, bias and mask, if `before` keys precede the first query's own.
+fn stated_weighing(
+    ctx: &mut NodeLowering<'_>,
+    mask: usize,
+    batch: usize,
+    [rows, keys]: [usize; 2],
+    before: usize,
+) -> Result<Weighing, Problem> {
+    let mut weighing = Weighing { scale: scale(ctx)?, softcap: 0.0, bias: ctx.optional(5) };
+    if let Some(mask) = ctx.optional(mask) {
+        let bias = of_mask(ctx, &mask, batch, keys)?;
+        weighing.add(ctx, bias)?;
+    }
+    if ctx.flag("unidirectional", false)? {
+        let bias = causal(ctx, [rows, keys], before, 0, f32::MIN)?;
+        weighing.add(ctx, bias)?;
+    }
+    Ok(weighing)
+}
+
+/// Gives the result of an attention, and the keys and values for later places.
+fn give(ctx: &mut NodeLowering<'_>, heads: Heads, by: &Weighing) -> Result<(), Problem> {
+    let Attended { result, .. } = attended(ctx, &heads, by)?;
+    let result = unsplit(ctx, &result)?;
+    ctx.give(0, result);
+    ctx.give(1, heads.keys);
+    ctx.give(2, heads.values);
+    Ok(())
 }
 
 fn attention(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
@@ -142,16 +164,8 @@ fn attention(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     let [queries, keys, values] = <[Value; 3]>::try_from(parts).map_err(|_| Problem::malformed("it has no heads"))?;
     let heads = Heads { queries, keys, values };
-    let [rows, keys] = extents(&heads)?;
-    let mut weighing = Weighing { scale: scale(ctx)?, softcap: 0.0, bias: ctx.optional(5) };
-    if let Some(mask) = ctx.optional(3) {
-        let bias = of_mask(ctx, &mask, batch, keys)?;
-        weighing.add(ctx, bias)?;
-    }
-    if ctx.flag("unidirectional", false)? {
-        let bias = causal(ctx, [rows, keys], before, 0, f32::MIN)?;
-        weighing.add(ctx, bias)?;
-    }
+    let [rows, keys] = heads.extents()?;
+    let weighing = stated_weighing(ctx, 3, batch, [rows, keys], before)?;
     let Attended { result, .. } = attended(ctx, &heads, &weighing)?;
     let result = unsplit(ctx, &result)?;
     ctx.give(0, result);
@@ -225,22 +239,9 @@ fn multi_head(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed("it has no keys or values"));
     };
     let heads = Heads { queries, keys: after(ctx, 6, keys)?, values: after(ctx, 7, values)? };
-    let [rows, keys] = extents(&heads)?;
-    let mut weighing = Weighing { scale: scale(ctx)?, softcap: 0.0, bias: ctx.optional(5) };
-    if let Some(mask) = ctx.optional(4) {
-        let bias = of_mask(ctx, &mask, batch, keys)?;
-        weighing.add(ctx, bias)?;
-    }
-    if ctx.flag("unidirectional", false)? {
-        let bias = causal(ctx, [rows, keys], keys.saturating_sub(rows), 0, f32::MIN)?;
-        weighing.add(ctx, bias)?;
-    }
-    let Attended { result, .. } = attended(ctx, &heads, &weighing)?;
-    let result = unsplit(ctx, &result)?;
-    ctx.give(0, result);
-    ctx.give(1, heads.keys);
-    ctx.give(2, heads.values);
-    Ok(())
+    let [rows, keys] = heads.extents()?;
+    let weighing = stated_weighing(ctx, 4, batch, [rows, keys], keys.saturating_sub(rows))?;
+    give(ctx, heads, &weighing)
 }
 
 /// Returns the places that queries rotate by: those of an operand, or those behind the earlier ones.
@@ -292,7 +293,7 @@ fn group_query(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         values: split(ctx, &values, groups)?,
     };
     let before = ctx.optional(3).and_then(|past| past.dims().get(2).copied()).unwrap_or(0);
-    let [rows, _] = extents(&heads)?;
+    let [rows, _] = heads.extents()?;
     if ctx.flag("do_rotary", false)? {
         let places = own_places(ctx, before, rows)?;
         let tables = [ctx.operand(7)?, ctx.operand(8)?];
@@ -303,16 +304,11 @@ fn group_query(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     heads.keys = after(ctx, 3, heads.keys)?;
     heads.values = after(ctx, 4, heads.values)?;
-    let [_, keys] = extents(&heads)?;
+    let [_, keys] = heads.extents()?;
     check_lengths(ctx, before, keys)?;
     let window = usize::try_from(ctx.int("local_window_size")?.unwrap_or(-1)).unwrap_or(0);
     let mut weighing = Weighing { scale: scale(ctx)?, softcap: ctx.float("softcap", 0.0)?, bias: ctx.optional(10) };
     let bias = causal(ctx, [rows, keys], before, window, f32::MIN)?;
     weighing.add(ctx, bias)?;
-    let Attended { result, .. } = attended(ctx, &heads, &weighing)?;
-    let result = unsplit(ctx, &result)?;
-    ctx.give(0, result);
-    ctx.give(1, heads.keys);
-    ctx.give(2, heads.values);
-    Ok(())
+    give(ctx, heads, &weighing)
 }
