@@ -6,7 +6,7 @@ struct Params {
     first: vec4<i32>,    // the input index for index 0 of that axis
     stride: vec4<i32>,
     fixed_value: f32,
-    block: u32,          // edge of the blocks of pixels
+    block: vec2<u32>,    // rows and columns of the blocks of pixels
     cut: vec4<i32>,      // elements at the input's front that are left out
     kept: vec4<i32>,     // elements behind those that are not
 }
@@ -49,23 +49,30 @@ fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
         }
         case MAP_RESHAPE: {
             let element = ((o.x * dst.h + o.y) * dst.w + o.z) * dst.c + o.w;
-            let pixel = element / src.c;
-            let row = pixel / src.w;
-            return vec4<i32>(vec4(row / src.h, row % src.h, pixel % src.w, element % src.c));
+            let pixel = divided(element, src.c);
+            let row = divided(pixel.quotient, src.w);
+            let image = divided(row.quotient, src.h);
+            return vec4<i32>(vec4(image.quotient, image.rest, row.rest, pixel.rest));
         }
         // A block's row, column and channel.
         case MAP_DEPTH_TO_SPACE_DCR: {
-            let part = (o.y % block) * block + o.z % block;
-            return vec4<i32>(vec4(o.x, o.y / block, o.z / block, part * dst.c + o.w));
+            let y = divided(o.y, block.x);
+            let x = divided(o.z, block.y);
+            let part = y.rest * block.y + x.rest;
+            return vec4<i32>(vec4(o.x, y.quotient, x.quotient, part * dst.c + o.w));
         }
         // Channel, a block's row and column.
         case MAP_DEPTH_TO_SPACE_CRD: {
-            let part = (o.y % block) * block + o.z % block;
-            return vec4<i32>(vec4(o.x, o.y / block, o.z / block, o.w * block * block + part));
+            let y = divided(o.y, block.x);
+            let x = divided(o.z, block.y);
+            let part = y.rest * block.y + x.rest;
+            return vec4<i32>(vec4(o.x, y.quotient, x.quotient, o.w * block.x * block.y + part));
         }
         case MAP_SPACE_TO_DEPTH, default: {
-            let part = o.w / src.c;
-            return vec4<i32>(vec4(o.x, o.y * block + part / block, o.z * block + part % block, o.w % src.c));
+            let part = divided(o.w, src.c);
+            let place = divided(part.quotient, block.y);
+            let y = o.y * block.x + place.quotient;
+            return vec4<i32>(vec4(o.x, y, o.z * block.y + place.rest, part.rest));
         }
     }
 }

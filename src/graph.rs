@@ -14,5 +14,5 @@ pub use texpool_ops::graph::{
     Requantize, Reshape, Resize, ResizeAxis, ResizeMode, Rounding, SegmentKind, SegmentReduce, SeparableConv2d, Shape,
     ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, TexelStorage,
     Threshold, Tile, TopK, Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile,
-    check, infer, texels_agree,
+    check, infer, keeps_texels, texels_agree,
 };

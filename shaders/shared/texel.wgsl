@@ -89,6 +89,27 @@ fn texel_of(t: Tensor, row: u32, slice: u32, x: u32) -> u32 {
     return row_start(t, row) + slice * t.pitch + x;
 }
 
+struct Division {
+    quotient: u32,
+    rest: u32,
+}
+
+// Divides `n`, which is below 2^31, by a positive number. Processors divide vectors of integers lane by lane, so this
+// takes the reciprocal and then corrects the quotient twice: rounding leaves it off by up to 2^-20 of itself at first.
+fn divided(n: u32, by: u32) -> Division {
+    let divisor = i32(by);
+    let reciprocal = 1.0 / f32(divisor);
+    let first = i32(f32(i32(n)) * reciprocal);
+    let more = i32(floor(f32(i32(n) - first * divisor) * reciprocal));
+    let quotient = u32(first + more);
+    let rest = n - quotient * by;
+    // A rest next to the divisor may have been rounded to either side of it.
+    let below = rest >= 0x80000000u;
+    let above = !below && rest >= by;
+    let corrected = quotient + select(0u, 1u, above) - select(0u, 1u, below);
+    return Division(corrected, rest - select(0u, by, above) + select(0u, by, below));
+}
+
 // Position of a texel of the result: pixel `x` of `slice` of `row`, which is image row `y` of batch `b`.
 struct OutputTexel {
     row: u32,
@@ -100,11 +121,11 @@ struct OutputTexel {
 
 // Texel `i` of the rows from `first_row` on.
 fn output_texel(dst: Tensor, first_row: u32, i: u32) -> OutputTexel {
-    let row_texels = dst.slices * dst.w;
-    let row = first_row + i / row_texels;
-    let slice = (i % row_texels) / dst.w;
-    let x = (i % row_texels) % dst.w;
-    return OutputTexel(row, row / dst.h, row % dst.h, x, slice);
+    let line = divided(i, dst.slices * dst.w);
+    let place = divided(line.rest, dst.w);
+    let row = first_row + line.quotient;
+    let image = divided(row, dst.h);
+    return OutputTexel(row, image.quotient, image.rest, place.rest, place.quotient);
 }
 
 // The channels that the four lanes of a slice are.

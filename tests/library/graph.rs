@@ -205,8 +205,8 @@ fn attributes_of_zero_or_without_bound_are_errors() {
         (Op::Concat(Concat { axis: 4 }), &[x, x]),
         (Op::Concat(Concat { axis: 0 }), &[]),
         (Op::Transpose(Transpose { perm: [0, 1, 2, 2] }), &[x]),
-        (Op::DepthToSpace(DepthToSpace { block: 0, order: DepthOrder::Dcr }), &[x]),
-        (Op::SpaceToDepth(SpaceToDepth { block: 3 }), &[x]),
+        (Op::DepthToSpace(DepthToSpace { block: [0, 0], order: DepthOrder::Dcr }), &[x]),
+        (Op::SpaceToDepth(SpaceToDepth { block: [3, 3] }), &[x]),
     ];
     for (op, shapes) in one {
         assert!(infer(&op, shapes, x).is_err(), "{op:?}");

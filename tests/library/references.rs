@@ -168,7 +168,7 @@ fn depth_and_space_are_exchanged_and_back() {
     let values = [1.4, 2.3, 3.2, 4.1];
     near(
         &run(
-            Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Dcr }),
+            Op::DepthToSpace(DepthToSpace { block: [2, 2], order: DepthOrder::Dcr }),
             [1, 1, 1, 4],
             &values,
             &[],
@@ -178,14 +178,14 @@ fn depth_and_space_are_exchanged_and_back() {
     );
     let wide = count(16);
     let there = run(
-        Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Dcr }),
+        Op::DepthToSpace(DepthToSpace { block: [2, 2], order: DepthOrder::Dcr }),
         [1, 1, 2, 8],
         &wide,
         &[],
         [1, 2, 4, 2],
     );
     near(&there[..6], &[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]);
-    near(&run(Op::SpaceToDepth(SpaceToDepth { block: 2 }), [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
+    near(&run(Op::SpaceToDepth(SpaceToDepth { block: [2, 2] }), [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
 }
 
 #[test]

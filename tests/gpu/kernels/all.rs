@@ -48,8 +48,8 @@ fn cases() -> Vec<Case> {
         (Op::Concat(Concat { axis: 3 }), vec![x(), placed([2, 4, 6, 3])], [2, 4, 6, 11]),
         (Op::StridedSlice(StridedSlice { begin: [0, 3, 1, 0], stride: [1, -1, 2, 1] }), vec![x()], [2, 4, 2, 8]),
         (Op::Transpose(Transpose { perm: [0, 3, 1, 2] }), vec![x()], [2, 8, 4, 6]),
-        (Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Crd }), vec![x()], [2, 8, 12, 2]),
-        (Op::SpaceToDepth(SpaceToDepth { block: 2 }), vec![x()], [2, 2, 3, 32]),
+        (Op::DepthToSpace(DepthToSpace { block: [2, 2], order: DepthOrder::Crd }), vec![x()], [2, 8, 12, 2]),
+        (Op::SpaceToDepth(SpaceToDepth { block: [2, 2] }), vec![x()], [2, 2, 3, 32]),
         (
             Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None }),
             vec![x()],

@@ -163,11 +163,13 @@ fn reshapes_keep_dense_order() {
 fn depth_and_space_are_exchanged() {
     let mut harness = Harness::new();
     for (deep, block, wide) in [
-        ([1, 2, 3, 16], 2, [1, 4, 6, 4]),
-        ([2, 2, 3, 12], 2, [2, 4, 6, 3]),
-        ([1, 3, 2, 9], 3, [1, 9, 6, 1]),
-        ([1, 1, 2, 32], 4, [1, 4, 8, 2]),
-        ([1, 5, 3, 32], 2, [1, 10, 6, 8]),
+        ([1, 2, 3, 16], [2, 2], [1, 4, 6, 4]),
+        ([2, 2, 3, 12], [2, 2], [2, 4, 6, 3]),
+        ([1, 3, 2, 9], [3, 3], [1, 9, 6, 1]),
+        ([1, 1, 2, 32], [4, 4], [1, 4, 8, 2]),
+        ([1, 5, 3, 32], [2, 2], [1, 10, 6, 8]),
+        ([2, 1, 5, 24], [3, 1], [2, 3, 5, 8]),
+        ([1, 2, 4, 12], [2, 3], [1, 4, 12, 2]),
     ] {
         for order in [DepthOrder::Dcr, DepthOrder::Crd] {
             case(&mut harness, Op::DepthToSpace(DepthToSpace { block, order }), &[placed(deep)], wide);

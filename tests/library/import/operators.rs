@@ -272,11 +272,11 @@ fn prelu_softmax_and_blocks() {
     assert_eq!(only(one(25, &[2, 7], &[], beta, &[2, 7])).0, Op::Softmax(Softmax { beta: 0.5, log: false }));
     assert_eq!(
         only(one(5, &[1, 2, 3, 8], &[], numbers(94, &[2]), &[1, 4, 6, 2])).0,
-        Op::DepthToSpace(DepthToSpace { block: 2, order: DepthOrder::Dcr })
+        Op::DepthToSpace(DepthToSpace { block: [2, 2], order: DepthOrder::Dcr })
     );
     assert_eq!(
         only(one(26, &[1, 4, 6, 2], &[], numbers(19, &[2]), &[1, 2, 3, 8])).0,
-        Op::SpaceToDepth(SpaceToDepth { block: 2 })
+        Op::SpaceToDepth(SpaceToDepth { block: [2, 2] })
     );
     assert!(one(5, &[1, 2, 3, 6], &[], numbers(94, &[2]), &[1, 4, 6, 1]).unwrap_err().contains("no multiple of 4"));
     assert!(one(26, &[1, 4, 6, 2], &[], numbers(19, &[0]), &[1, 4, 6, 2]).unwrap_err().contains("block is 0"));

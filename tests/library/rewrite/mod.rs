@@ -15,6 +15,8 @@ mod concat;
 #[cfg(test)]
 mod constant_epilogue;
 #[cfg(test)]
+mod heads;
+#[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod large;

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use texpool_model::rewrite::{Numerics, RULES, Rules, rewrite};
 use texpool_ops::{
     graph::{
-        Act, Binary, Concat, Graph, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Shape,
-        TensorId, Transpose, Unary,
+        Act, Binary, Concat, Graph, MatMul, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode,
+        Shape, TensorId, Transpose, Unary,
     },
     ops::reference,
 };
@@ -105,6 +105,20 @@ fn grow(net: &mut Net, tensors: &[TensorId], (kind, a, b, n): Draw) -> Option<Te
         }
         28 => net.unary(Unary::FakeQuant { scale: 0.25, least: -3, most: 9 }, x),
         29 => net.node_to(Op::Reshape, &[x], &shape.dims(), Act::None),
+        // Channels divided among rows, rows joined, and pixels exchanged with channels.
+        30 if shape.b == 1 && shape.h == 1 && shape.c.is_multiple_of(2) => {
+            let y = net.reshape(x, &[shape.w, 1, 2, shape.c / 2]);
+            let perm = [[1, 2, 0, 3], [1, 2, 3, 0], [1, 3, 0, 2]][n % 3];
+            net.node(Op::Transpose(Transpose { perm }), &[y])
+        }
+        31 if shape.b == 1 && shape.len() <= 1 << 12 => {
+            let y = net.node(Op::Transpose(Transpose { perm: [2, 0, 1, 3] }), &[x]);
+            net.reshape(y, &[1, 1, shape.w, shape.h * shape.c])
+        }
+        32 if shape.len() <= 1 << 10 => {
+            let turned = net.node(Op::Transpose(Transpose { perm: [0, 1, 3, 2] }), &[alike?]);
+            net.node_to(MatMul { transpose_b: false }.into(), &[x, turned], &[1], Act::None)
+        }
         _ => return None,
     })
 }
@@ -115,7 +129,7 @@ fn flat(shape: Shape) -> Shape {
 }
 
 pub(crate) fn graphs() -> impl Strategy<Value = Graph> {
-    let draw = (0..30_usize, 0..7_usize, 0..6_usize, 0..60_usize);
+    let draw = (0..33_usize, 0..7_usize, 0..6_usize, 0..60_usize);
     (prop::collection::vec(draw, 1..20), 0..3_usize, prop::bool::ANY).prop_map(|(draws, extra, two)| {
         let mut net = Net::default();
         let mut tensors = vec![net.input(&[1, 4, 3, 4])];

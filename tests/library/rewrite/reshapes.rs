@@ -68,7 +68,7 @@ fn a_reshape_whose_texels_lie_right_is_a_view() {
     assert_eq!((rewriting.graph.nodes.len(), rewriting.report.nodes_after), (3, 2));
 
     let why = reason(&between(&[1, 4, 5, 6], &[(Op::Reshape, &[1, 120])]), "views");
-    assert_eq!(why, SkipReason::TexelsMove { from: "1x4x5x6".into(), to: "1x1x1x120".into() });
+    assert_eq!(why, SkipReason::TexelsMove { op: "RESHAPE", from: "1x4x5x6".into(), to: "1x1x1x120".into() });
 }
 
 #[test]

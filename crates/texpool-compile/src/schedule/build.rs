@@ -4,7 +4,7 @@ use super::{
     Accesses, Contents, Schedule, ScheduleError, Step, StepKind, Storage, StorageId, StorageKind,
     subtensor::{is_in_place, subtensors},
 };
-use texpool_ops::graph::{Graph, IdVec, Node, NodeId, NodeSet, Op, TensorId, texels_agree};
+use texpool_ops::graph::{Graph, IdVec, Node, NodeId, NodeSet, Op, TensorId, keeps_texels};
 use texpool_plan::UsageRecord;
 
 /// Turns a graph into steps, in the graph's order. Each node gets one step over all rows of its result, except those
@@ -226,11 +226,13 @@ fn view_ends(graph: &Graph, node: &Node) -> Result<(TensorId, TensorId), Schedul
     let fail = |why| Err(ScheduleError::NotAView { node: node.op_index, op: node.op.name(), why });
     match (&node.op, &node.inputs[..]) {
         _ if !node.epilogue.is_empty() => fail("it computes something"),
-        (Op::Reshape, &[from, ..]) => match texels_agree(graph.shape(from), graph.shape(node.output)) {
-            true if graph.is_constant(from) => fail("its operand is a constant"),
-            true => Ok((from, node.output)),
-            false => fail("its operand's texels lie elsewhere than its result's"),
-        },
+        (Op::Reshape | Op::DepthToSpace(_) | Op::SpaceToDepth(_), &[from, ..]) => {
+            match keeps_texels(&node.op, graph.shape(from), graph.shape(node.output)) {
+                true if graph.is_constant(from) => fail("its operand is a constant"),
+                true => Ok((from, node.output)),
+                false => fail("its operand's texels lie elsewhere than its result's"),
+            }
+        }
         _ => fail("it is no reshape"),
     }
 }

@@ -8,7 +8,7 @@ use texpool_ops::graph::{Act, Epilogue, Node, NodeId, Op, TensorId};
 pub(super) struct ActivationSink {
     pub(super) place: NodeId,
     pub(super) node: Node,
-    /// The reshape between the node and the value, if any.
+    /// The reshape, or other node that only moves all elements, between the node and the value, if any.
     pub(super) reshape: Option<NodeId>,
 }
 
@@ -22,7 +22,7 @@ pub(super) fn find_sink(
     let producer = ctx.one_use_producer(tensor)?;
     let producer_node = ctx.node(producer);
     // Tries to move through a reshape first: a reshape with an epilogue would not be a view and would need a step.
-    if let (Op::Reshape, true, true) =
+    if let (Op::Reshape | Op::DepthToSpace(_) | Op::SpaceToDepth(_), true, true) =
         (&producer_node.op, producer_node.epilogue.is_empty(), alike_everywhere(act, after))
     {
         let before = producer_node.inputs.first().map(|&operand| fused(ctx, operand, act, after));

@@ -72,6 +72,18 @@ impl Affine {
         Some(Self { channels, scale, shift, divide: binary == Div })
     }
 
+    /// Returns the same function of `channels` channels, if all channels have the same numbers.
+    pub(super) fn repeated(&self, channels: usize) -> Option<Self> {
+        let repeated = |list: &Option<Vec<f32>>| match list {
+            Some(list) => {
+                let (first, rest) = list.split_first()?;
+                rest.iter().all(|value| value.to_bits() == first.to_bits()).then(|| Some(vec![*first; channels]))
+            }
+            None => Some(None),
+        };
+        Some(Self { channels, scale: repeated(&self.scale)?, shift: repeated(&self.shift)?, divide: self.divide })
+    }
+
     pub(super) fn scaled(&self, value: f32, channel: usize) -> f32 {
         match &self.scale {
             Some(scale) if self.divide => value / scale[channel],

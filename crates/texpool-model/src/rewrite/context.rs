@@ -6,7 +6,7 @@ use super::{
     SkipReason,
     edit::{Edit, replace_uses},
 };
-use texpool_ops::graph::{Constant, Graph, IdVec, Node, NodeId, Op, TensorId, texels_agree};
+use texpool_ops::graph::{Constant, Graph, IdVec, Node, NodeId, TensorId, keeps_texels};
 
 /// Budgets for the elements of constants that rules may read and create. Each is a sum of amounts per element of the
 /// graph's constants, per node, and per graph. In a small file a million nodes may share one large constant; without
@@ -259,14 +259,11 @@ impl RewriteContext {
         }
     }
 
-    /// Returns whether a node is a reshape that could be a view, judging by its extents.
+    /// Returns whether a node could be a view of its operand, judging by its extents.
     pub(super) fn could_be_view(&self, node: &Node) -> bool {
-        match (&node.op, &node.inputs[..]) {
-            (Op::Reshape, &[from, ..]) if node.epilogue.is_empty() => {
-                texels_agree(self.graph.shape(from), self.graph.shape(node.output))
-            }
-            _ => false,
-        }
+        let shape = |tensor| self.graph.shape(tensor);
+        let &[from, ..] = &node.inputs[..] else { return false };
+        node.epilogue.is_empty() && keeps_texels(&node.op, shape(from), shape(node.output))
     }
 }
 

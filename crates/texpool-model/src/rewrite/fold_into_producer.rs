@@ -28,6 +28,9 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     if !producer_node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: producer_node.op.name() });
     }
+    if ctx.could_be_view(producer_node) {
+        return fold_past_views(ctx, id, producer, &affine);
+    }
     let mut edit = Edit::default();
     let inputs = fold(ctx, producer_node, &affine, &mut edit)?;
     let fused = Node { inputs, output: node.output, epilogue: node.epilogue, ..producer_node.clone() };
@@ -35,6 +38,31 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     // the place of the second.
     let (place, removed) = if node.epilogue.add.is_none() { (producer, id) } else { (id, producer) };
     Ok(Some(edit.replace(place, fused).remove(removed)))
+}
+
+/// Folds a number into the layer in front of one or several views, such as the scale of an attention's queries into the
+/// layer whose result the heads divide. Views commute with functions that treat all elements alike.
+fn fold_past_views(ctx: &RewriteContext, id: NodeId, last_view: NodeId, affine: &Affine) -> Proposal {
+    let node = ctx.node(id);
+    // The view would have to apply the epilogue, and then be no view.
+    if !node.epilogue.is_empty() {
+        return Err(SkipReason::BreaksView);
+    }
+    let mut layer = last_view;
+    while ctx.could_be_view(ctx.node(layer)) {
+        layer = ctx.one_use_producer(ctx.node(layer).inputs[0])?;
+    }
+    let layer_node = ctx.node(layer);
+    if !layer_node.epilogue.is_empty() {
+        return Err(SkipReason::EpilogueTaken { op: layer_node.op.name() });
+    }
+    let result = layer_node.output;
+    let affine = affine.repeated(ctx.graph.shape(result).c);
+    let affine = affine.ok_or_else(|| SkipReason::NotPerChannel { tensor: ctx.name(result) })?;
+    let mut edit = Edit::default();
+    let inputs = fold(ctx, layer_node, &affine, &mut edit)?;
+    let view = Node { output: node.output, ..ctx.node(last_view).clone() };
+    Ok(Some(edit.replace(layer, Node { inputs, ..layer_node.clone() }).replace(last_view, view).remove(id)))
 }
 
 /// Returns the operands of a node with a scale and a shift folded in. Creates new constants, because other nodes may

@@ -62,8 +62,8 @@ fn passed_through(ctx: &RewriteContext, node: &Node) -> Option<TensorId> {
         // `bypass` compares extents. If those are equal, these operators change nothing.
         Op::Reshape
         | Op::Tile
-        | Op::DepthToSpace(DepthToSpace { block: 1, .. })
-        | Op::SpaceToDepth(SpaceToDepth { block: 1 }) => true,
+        | Op::DepthToSpace(DepthToSpace { block: [1, 1], .. })
+        | Op::SpaceToDepth(SpaceToDepth { block: [1, 1] }) => true,
         // With other coordinate conventions or an explicit scale, a resize may move the image even if the size stays
         // the same.
         Op::Resize(resize @ Resize { mode: ResizeMode::Nearest(_), .. }) => resize.follows_tensorflow(),

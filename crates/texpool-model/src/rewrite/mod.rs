@@ -25,6 +25,7 @@ mod fold_into_producer;
 mod gated_activation;
 mod gelu;
 mod hard_sigmoid;
+mod heads;
 mod identity;
 mod in_place;
 mod linear;
@@ -47,6 +48,7 @@ mod softmax;
 mod split;
 mod term;
 mod transpose_chain;
+mod transpose_matrix;
 mod transpose_reshape;
 mod two_steps;
 mod views;
@@ -88,7 +90,7 @@ use texpool_ops::graph::{Graph, NodeId, NodeSet};
 pub struct Rewritten {
     /// The graph, with each node after those that compute its operands.
     pub graph: Graph,
-    /// Reshapes that need no step.
+    /// Reshapes, and other nodes that leave all texels in place, which need no step.
     pub views: NodeSet,
     /// Concatenations that need no step, and pads whose step only writes the border, provided that the nodes that
     /// compute their parts write in place.

@@ -3,8 +3,8 @@
 use super::{
     activation, affine_chain, bounds, common_subexpression, concat_activation, concat_zeros, constant_epilogue, dead,
     exact_division, fake_quant, flatten, fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid,
-    identity, in_place, linear, mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule,
-    same_size, separable, softmax, transpose_chain, transpose_reshape, views, winograd,
+    heads, identity, in_place, linear, mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual,
+    rule::Rule, same_size, separable, softmax, transpose_chain, transpose_matrix, transpose_reshape, views, winograd,
 };
 
 /// All rules, in the order in which they are tried. The list is repeated until no rule fires.
@@ -13,7 +13,7 @@ use super::{
 /// is folded before activations are moved, because those would otherwise stand between. Activations are moved before
 /// additions, so that the activation before an addition is already in its producer. Both come before the epilogues of
 /// concatenations, so that their parts are computed by as few nodes as possible.
-pub static RULES: [Rule; 29] = [
+pub static RULES: [Rule; 31] = [
     mask::RULE,
     identity::RULE,
     same_size::RULE,
@@ -22,6 +22,8 @@ pub static RULES: [Rule; 29] = [
     transpose_chain::RULE,
     transpose_reshape::RULE,
     reshape_chain::RULE,
+    heads::RULE,
+    transpose_matrix::RULE,
     bounds::RULE,
     fake_quant::RULE,
     power::RULE,

@@ -137,9 +137,11 @@ pub enum SkipReason {
     /// The concatenation joins constants with several computed values.
     #[error("several computed parts with constants around them would take two steps")]
     SeveralParts,
-    /// A reshape that has to move texels, so it cannot be a view.
-    #[error("a reshape from {from} to {to} moves texels")]
+    /// A node that has to move texels, so it cannot be a view.
+    #[error("{op} from {from} to {to} moves texels")]
     TexelsMove {
+        /// The operator.
+        op: &'static str,
         /// Extents of the operand.
         from: String,
         /// Extents of the result.

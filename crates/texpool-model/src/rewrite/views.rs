@@ -1,17 +1,17 @@
-//! Finds views: reshapes that need no step because the texels of their result are already in the right place. Uses
-//! only shapes, not placements.
+//! Finds views: nodes that need no step because the texels of their result are already in the right place. Uses only
+//! shapes, not placements.
 
 use super::{
     context::RewriteContext,
     report::{Location, Report, Skipped},
     skip_reason::SkipReason,
 };
-use texpool_ops::graph::{IdVec, Node, NodeSet, Op, TensorId, texels_agree};
+use texpool_ops::graph::{DepthToSpace, IdVec, Node, NodeSet, Op, SpaceToDepth, TensorId, keeps_texels};
 
 /// Name by which `--rules` switches the search on and off.
 pub(super) const NAME: &str = "views";
 
-/// Finds the reshapes that need no step: the texels of operand and result agree, and no two graph inputs or outputs
+/// Finds the nodes that need no step: the texels of operand and result agree, and no two graph inputs or outputs
 /// would share texels.
 pub(super) fn find(ctx: &RewriteContext, report: &mut Report) -> NodeSet {
     let graph = &ctx.graph;
@@ -24,7 +24,13 @@ pub(super) fn find(ctx: &RewriteContext, report: &mut Report) -> NodeSet {
     }
     let mut views = Vec::new();
     for (id, node) in graph.nodes.iter_enumerated() {
-        let (Op::Reshape, &[from, ..], to) = (&node.op, &node.inputs[..], node.output) else { continue };
+        let (&[from, ..], to) = (&node.inputs[..], node.output) else { continue };
+        match node.op {
+            Op::Reshape
+            | Op::DepthToSpace(DepthToSpace { block: [_, 1], .. })
+            | Op::SpaceToDepth(SpaceToDepth { block: [_, 1] }) => {}
+            _ => continue,
+        }
         match check(ctx, node, (from, to), external[head[from]]) {
             Ok(()) => {
                 views.push(id);
@@ -51,8 +57,9 @@ fn check(
     if ctx.graph.is_constant(from) {
         return Err(SkipReason::IsConstant { tensor: ctx.name(from) });
     }
-    if !texels_agree(from_shape, to_shape) {
-        return Err(SkipReason::TexelsMove { from: from_shape.to_string(), to: to_shape.to_string() });
+    if !keeps_texels(&node.op, from_shape, to_shape) {
+        let (from, to) = (from_shape.to_string(), to_shape.to_string());
+        return Err(SkipReason::TexelsMove { op: node.op.name(), from, to });
     }
     match shared {
         Some(other) if ctx.is_output(to) => Err(SkipReason::MustCopy { first: ctx.name(other), second: ctx.name(to) }),

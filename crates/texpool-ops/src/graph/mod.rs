@@ -44,7 +44,7 @@ pub use quantization::Quantization;
 pub use requantize::{FixedPoint, Requantization, Requantize};
 pub use shape::{MAX_ELEMENTS, Shape};
 pub use shared_constants::share_constants;
-pub use subtensor::{SubtensorError, SubtensorOffset, may_be_in_place, subtensor_offsets, texels_agree};
+pub use subtensor::{SubtensorError, SubtensorOffset, keeps_texels, may_be_in_place, subtensor_offsets, texels_agree};
 pub use texel_storage::TexelStorage;
 pub use variable::Variable;
 

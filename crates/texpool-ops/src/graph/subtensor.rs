@@ -1,7 +1,7 @@
 //! Tensors that share the texels of another tensor: either the same texels under other extents, or a part of them.
 //! Works on shapes only and does not know where tensors are placed in the pool.
 
-use super::{Concat, Graph, Node, Op, Pad, PadMode, Shape, TensorId};
+use super::{Concat, DepthOrder, DepthToSpace, Graph, Node, Op, Pad, PadMode, Shape, SpaceToDepth, TensorId};
 use texpool_plan::printable;
 
 /// Returns whether two shapes put every element, in dense order, into the same texel and lane, and use the same
@@ -26,6 +26,27 @@ pub fn texels_agree(a: Shape, b: Shape) -> bool {
     let same_rows = a.w == b.w && a.c == b.c;
     let both_linear = linear(a) && linear(b) && (a.c == b.c || gapless(a) && gapless(b));
     a.checked_len() == b.checked_len() && (same_rows || both_linear)
+}
+
+/// Returns whether an operator leaves every texel of its operand, of shape `from`, where its result, of shape `to`, has
+/// it. Such a node needs no step. Channels that are divided among rows, as among the heads of an attention, stay where
+/// they are if every row has whole slices: slices of one pixel row follow each other as rows do.
+///
+/// ```
+/// use texpool::graph::{DepthOrder, DepthToSpace, Op, Shape, keeps_texels};
+///
+/// // Twelve heads of 32 channels for 20 tokens, and of 30 channels, which end within a texel.
+/// let heads = Op::DepthToSpace(DepthToSpace { block: [12, 1], order: DepthOrder::Dcr });
+/// assert!(keeps_texels(&heads, Shape::new(1, 1, 20, 384), Shape::new(1, 12, 20, 32)));
+/// assert!(!keeps_texels(&heads, Shape::new(1, 1, 20, 360), Shape::new(1, 12, 20, 30)));
+/// ```
+pub fn keeps_texels(op: &Op, from: Shape, to: Shape) -> bool {
+    match op {
+        Op::Reshape => texels_agree(from, to),
+        Op::DepthToSpace(DepthToSpace { block: [_, 1], order: DepthOrder::Dcr }) => to.c.is_multiple_of(4),
+        Op::SpaceToDepth(SpaceToDepth { block: [_, 1] }) => from.c.is_multiple_of(4),
+        _ => false,
+    }
 }
 
 /// Position of a part within the tensor that contains it.

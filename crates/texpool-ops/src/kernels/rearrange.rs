@@ -38,7 +38,7 @@ shader_params! {
         first: [isize; 4],
         stride: [isize; 4],
         fixed_value: f32,
-        block: usize,
+        block: [usize; 2],
         cut: [isize; 4],
         kept: [isize; 4],
     }
@@ -62,10 +62,10 @@ pub(crate) enum Map {
     },
     /// Same position in dense order.
     Reshape,
-    /// Moves channels to blocks of pixels with this edge length.
-    DepthToSpace(usize, DepthOrder),
-    /// Moves blocks of pixels with this edge length to channels.
-    SpaceToDepth(usize),
+    /// Moves channels to blocks of so many rows and columns.
+    DepthToSpace([usize; 2], DepthOrder),
+    /// Moves blocks of so many rows and columns to channels.
+    SpaceToDepth([usize; 2]),
 }
 
 const IN_ORDER: [usize; 4] = [0, 1, 2, 3];
@@ -123,7 +123,7 @@ impl Map {
             Self::Axes { .. } => false,
             Self::Reshape => from.c.is_multiple_of(4) && to.c.is_multiple_of(4),
             Self::DepthToSpace(_, DepthOrder::Dcr) => to.c.is_multiple_of(4),
-            Self::DepthToSpace(block, DepthOrder::Crd) => block == 1,
+            Self::DepthToSpace(block, DepthOrder::Crd) => block == [1; 2],
             Self::SpaceToDepth(_) => from.c.is_multiple_of(4),
         }
     }
@@ -137,8 +137,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     let whole = map.moves_texels(input.shape, step.output.shape);
     let none = ([0; 4], [1; 4], NOTHING, [[0; 4]; 2]);
     let (kind, axes, (first, stride, outside, cut), block) = match map {
-        Map::Axes { axes, first, stride, outside, cut } => (MAP_AXES, axes, (first, stride, outside, cut), 0),
-        Map::Reshape => (MAP_RESHAPE, IN_ORDER, none, 0),
+        Map::Axes { axes, first, stride, outside, cut } => (MAP_AXES, axes, (first, stride, outside, cut), [0; 2]),
+        Map::Reshape => (MAP_RESHAPE, IN_ORDER, none, [0; 2]),
         Map::DepthToSpace(block, DepthOrder::Dcr) => (MAP_DEPTH_TO_SPACE_DCR, IN_ORDER, none, block),
         Map::SpaceToDepth(block) => (MAP_SPACE_TO_DEPTH, IN_ORDER, none, block),
         Map::DepthToSpace(block, DepthOrder::Crd) => (MAP_DEPTH_TO_SPACE_CRD, IN_ORDER, none, block),

@@ -151,7 +151,7 @@ impl Needed {
                 Op::Reduce(reduce) => with_whole(places, whole, |axis| reduce.axes[axis]),
                 Op::Gather(gather) if position == 0 => with_whole(places, whole, |axis| axis == gather.axis),
                 Op::Resize(_) => spread(places, out, whole, RESIZE_REACH),
-                Op::DepthToSpace(_) => spread(places, out, whole, 0),
+                Op::DepthToSpace(_) | Op::SpaceToDepth(_) => spread(places, out, whole, 0),
                 Op::TransposeConv(_) if position == 0 => {
                     let window = graph.shape(node.inputs[1]);
                     spread(places, out, whole, window.h.max(window.w))
@@ -187,6 +187,7 @@ const fn narrows(op: &Op) -> Option<Narrows> {
         | Op::Transpose(_)
         | Op::Reshape
         | Op::DepthToSpace(_)
+        | Op::SpaceToDepth(_)
         | Op::Pad(_)
         | Op::Gather(_)
         | Op::TransposeConv(_) => Some(Narrows::Rows),

@@ -21,7 +21,7 @@ impl Operator for DepthToSpace {
     category!(moves_values);
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        map.per_block(self.block, 1)
+        map.per_block(self.block[0], 1)
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
@@ -33,13 +33,14 @@ impl Reference for DepthToSpace {
     /// Moves channels to pixels, with the given order of row, column and channel.
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
         let x = &operands.get(0)?;
+        let [rows, columns] = self.block;
         Ok(each(out, |[b, h, w, c]| {
-            let pixel = h % self.block * self.block + w % self.block;
+            let pixel = h % rows * columns + w % columns;
             let channel = match self.order {
                 DepthOrder::Dcr => pixel * out.c + c,
-                DepthOrder::Crd => c * self.block * self.block + pixel,
+                DepthOrder::Crd => c * rows * columns + pixel,
             };
-            x.at([b, h / self.block, w / self.block, channel])
+            x.at([b, h / rows, w / columns, channel])
         }))
     }
 }

@@ -14,7 +14,7 @@ use crate::graph::Shape;
 /// use texpool::graph::{DepthOrder, DepthToSpace, Shape, infer};
 ///
 /// // PyTorch's `PixelShuffle(2)`.
-/// let shuffle = DepthToSpace { block: 2, order: DepthOrder::Crd };
+/// let shuffle = DepthToSpace { block: [2, 2], order: DepthOrder::Crd };
 /// let x = Shape::new(1, 8, 8, 12);
 /// assert_eq!(infer(&shuffle.into(), &[x], x)?, Shape::new(1, 16, 16, 3));
 /// # Ok::<(), texpool::graph::ShapeError>(())
@@ -27,20 +27,23 @@ pub enum DepthOrder {
     Crd,
 }
 
-/// Moves channels of `x` to blocks of `block` by `block` pixels.
+/// Moves channels of `x` to blocks of pixels.
+///
+/// A block of one column divides channels among rows, as attention does among its heads. With the order
+/// [`Dcr`](DepthOrder::Dcr) and a multiple of four channels per row, every texel stays in its place.
 ///
 /// ```
 /// use texpool::graph::{DepthOrder, DepthToSpace, Shape, infer};
 ///
-/// let op = DepthToSpace { block: 2, order: DepthOrder::Dcr };
+/// let op = DepthToSpace { block: [2, 2], order: DepthOrder::Dcr };
 /// let x = Shape::new(1, 8, 8, 10);
 /// let error = infer(&op.into(), &[x], x).unwrap_err();
 /// assert_eq!(error.to_string(), "channels by the block's pixels: 10 is no multiple of 4");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthToSpace {
-    /// Edge of the block in pixels.
-    pub block: usize,
+    /// Rows and columns of a block.
+    pub block: [usize; 2],
     /// Order of the channels of a block.
     pub order: DepthOrder,
 }
@@ -52,9 +55,10 @@ impl OpSchema for DepthToSpace {
 
     fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
         let x = only(inputs)?;
-        let area = self.block.checked_mul(self.block).ok_or(ShapeError::Overflow { what: "block" })?;
+        let [rows, columns] = self.block;
+        let area = rows.checked_mul(columns).ok_or(ShapeError::Overflow { what: "block" })?;
         multiple("channels by the block's pixels", x.c, area)?;
-        Ok(Shape::new(x.b, times(x.h, self.block)?, times(x.w, self.block)?, x.c / area))
+        Ok(Shape::new(x.b, times(x.h, rows)?, times(x.w, columns)?, x.c / area))
     }
 
     fn origin(&self) -> Origin {

@@ -21,7 +21,7 @@ impl Operator for SpaceToDepth {
     category!(moves_values);
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        map.per_block(1, self.block)
+        map.per_block(1, self.block[0])
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
@@ -33,9 +33,10 @@ impl Reference for SpaceToDepth {
     /// Moves pixels to channels; the inverse of depth to space.
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
         let x = &operands.get(0)?;
+        let [rows, columns] = self.block;
         Ok(each(out, |[b, h, w, c]| {
             let (pixel, channel) = (c / x.shape.c, c % x.shape.c);
-            x.at([b, h * self.block + pixel / self.block, w * self.block + pixel % self.block, channel])
+            x.at([b, h * rows + pixel / columns, w * columns + pixel % columns, channel])
         }))
     }
 }

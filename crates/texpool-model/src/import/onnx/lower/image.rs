@@ -55,7 +55,7 @@ fn depth_to_space(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let area = area.ok_or_else(|| Problem::malformed(format!("{} channels in blocks of {block}", image.shape.c)))?;
     let Shape { b, h, w, c } = image.shape;
     let shape = Shape::new(b, h.saturating_mul(block), w.saturating_mul(block), c / area);
-    let tensor = ctx.emit(Op::DepthToSpace(DepthToSpace { block, order }), &[image.x.tensor], shape)?;
+    let tensor = ctx.emit(Op::DepthToSpace(DepthToSpace { block: [block; 2], order }), &[image.x.tensor], shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())
 }
@@ -69,7 +69,7 @@ fn space_to_depth(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed(format!("blocks of {block} in an image of {h} by {w}")));
     }
     let shape = Shape::new(b, h / block, w / block, c.saturating_mul(block).saturating_mul(block));
-    let tensor = ctx.emit(Op::SpaceToDepth(SpaceToDepth { block }), &[image.x.tensor], shape)?;
+    let tensor = ctx.emit(Op::SpaceToDepth(SpaceToDepth { block: [block; 2] }), &[image.x.tensor], shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())
 }

@@ -322,13 +322,13 @@ fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
 }
 
 fn depth_to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
-    let block = ctx.options::<DepthToSpaceOptions<'static>>()?.block_size();
-    rearrange(ctx, Op::DepthToSpace(DepthToSpace { block: positive("block", block)?, order: DepthOrder::Dcr }))
+    let block = positive("block", ctx.options::<DepthToSpaceOptions<'static>>()?.block_size())?;
+    rearrange(ctx, Op::DepthToSpace(DepthToSpace { block: [block; 2], order: DepthOrder::Dcr }))
 }
 
 fn space_to_depth(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
-    let block = ctx.options::<SpaceToDepthOptions<'static>>()?.block_size();
-    rearrange(ctx, Op::SpaceToDepth(SpaceToDepth { block: positive("block", block)? }))
+    let block = positive("block", ctx.options::<SpaceToDepthOptions<'static>>()?.block_size())?;
+    rearrange(ctx, Op::SpaceToDepth(SpaceToDepth { block: [block; 2] }))
 }
 
 fn rearrange(ctx: &mut OperatorLowering<'_, '_>, op: Op) -> Result<(), Problem> {

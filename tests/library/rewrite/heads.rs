@@ -1,0 +1,137 @@
+//! Heads of an attention: reshapes and transposes that divide channels among rows or join them, and products that read
+//! a transposed matrix.
+
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Act, Binary, Graph, MatMul, Op, TensorId, Transpose, Unary};
+
+use super::support::{Net, fires, ops, reason, rewritten};
+
+/// The rule, and the search for views.
+fn divided_or_joined() -> Rules {
+    Rules::only(&["heads", "views"]).unwrap()
+}
+
+const TO_HEADS: [usize; 4] = [1, 2, 0, 3];
+const TO_TOKENS: [usize; 4] = [2, 0, 1, 3];
+
+fn transpose(net: &mut Net, x: TensorId, perm: [usize; 4]) -> TensorId {
+    net.node(Op::Transpose(Transpose { perm }), &[x])
+}
+
+/// `tokens` of `channels` each, divided among `heads` by a reshape and a transpose.
+fn divided(net: &mut Net, x: TensorId, [tokens, heads, channels]: [usize; 3]) -> TensorId {
+    let parts = net.reshape(x, &[tokens, 1, heads, channels / heads]);
+    transpose(net, parts, TO_HEADS)
+}
+
+/// `relu -> heads -> tanh`.
+fn between(dims: [usize; 3], middle: impl Fn(&mut Net, TensorId) -> TensorId) -> Graph {
+    let mut net = Net::default();
+    let x = net.input(&dims);
+    let x = net.relu(x);
+    let y = middle(&mut net, x);
+    let z = net.unary(Unary::Tanh, y);
+    net.finish(&[z])
+}
+
+#[test]
+fn channels_that_are_divided_among_heads_move_no_texel() {
+    let graph = between([1, 5, 24], |net, x| divided(net, x, [5, 3, 24]));
+    let rewriting = fires(&graph, "heads", 1);
+    assert_eq!(ops(&rewriting.graph), ["RELU", "DEPTH_TO_SPACE", "TANH"]);
+    let rewriting = rewritten(&graph, &divided_or_joined());
+    assert_eq!((rewriting.views.len(), rewriting.report.nodes_after), (1, 2));
+
+    // Heads of six channels end within a texel: one step instead of two.
+    let rewriting = rewritten(&between([1, 5, 18], |net, x| divided(net, x, [5, 3, 18])), &divided_or_joined());
+    assert_eq!((rewriting.views.len(), rewriting.report.nodes_after), (0, 3));
+
+    // Several images, and the heads of queries, keys and values at once.
+    let images = between([2, 5, 24], |net, x| {
+        let parts = net.reshape(x, &[2, 5, 3, 8]);
+        transpose(net, parts, [0, 2, 1, 3])
+    });
+    let rewriting = rewritten(&images, &divided_or_joined());
+    assert_eq!((rewriting.report.nodes_before, rewriting.report.nodes_after), (4, 2));
+    let three = between([1, 5, 48], |net, x| {
+        let parts = net.reshape(x, &[5, 3, 2, 8]);
+        transpose(net, parts, [1, 2, 0, 3])
+    });
+    let rewriting = rewritten(&three, &divided_or_joined());
+    assert_eq!((rewriting.report.nodes_before, rewriting.report.nodes_after), (4, 2));
+}
+
+#[test]
+fn channels_of_heads_that_are_joined_move_no_texel() {
+    let joined = |net: &mut Net, x: TensorId| {
+        let tokens = transpose(net, x, TO_TOKENS);
+        net.reshape(tokens, &[1, 1, 5, 24])
+    };
+    let graph = between([3, 5, 8], joined);
+    let rewriting = fires(&graph, "heads", 1);
+    assert_eq!(ops(&rewriting.graph), ["RELU", "SPACE_TO_DEPTH", "TANH"]);
+    assert_eq!(rewritten(&graph, &divided_or_joined()).report.nodes_after, 2);
+}
+
+#[test]
+fn other_orders_and_other_readers_keep_both_nodes() {
+    // The channels of a head are not adjacent.
+    let strided = between([1, 5, 24], |net, x| {
+        let parts = net.reshape(x, &[5, 1, 8, 3]);
+        transpose(net, parts, [1, 3, 0, 2])
+    });
+    fires(&strided, "heads", 0);
+    let mut net = Net::default();
+    let x = net.input(&[1, 5, 24]);
+    let x = net.relu(x);
+    let parts = net.reshape(x, &[5, 1, 3, 8]);
+    let y = transpose(&mut net, parts, TO_HEADS);
+    let z = net.relu(parts);
+    assert!(matches!(reason(&net.finish(&[y, z]), "heads"), SkipReason::ReadElsewhere { .. }));
+}
+
+#[test]
+fn scores_read_keys_without_a_copy() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 5, 24]);
+    let query = net.relu(x);
+    let key = net.unary(Unary::Tanh, x);
+    let queries = divided(&mut net, query, [5, 3, 24]);
+    let keys = net.reshape(key, &[5, 1, 3, 8]);
+    let keys = transpose(&mut net, keys, [1, 2, 3, 0]);
+    let scores = net.node(MatMul { transpose_b: false }.into(), &[queries, keys]);
+    let back = transpose(&mut net, scores, [0, 1, 3, 2]);
+    let square = net.node_to(MatMul { transpose_b: true }.into(), &[scores, back], &[1, 3, 5, 5], Act::None);
+    let sum = net.binary(Binary::Add, scores, square);
+    let rewriting = rewritten(&net.finish(&[sum]), &Rules::default());
+    assert!(rewriting.graph.nodes.iter().all(|node| !matches!(node.op, Op::Transpose(_) | Op::Reshape)));
+    let products: Vec<&Op> =
+        rewriting.graph.nodes.iter().map(|node| &node.op).filter(|op| op.name() == "BATCH_MATMUL").collect();
+    assert_eq!(products, [&MatMul { transpose_b: true }.into(), &MatMul { transpose_b: false }.into()]);
+}
+
+/// The scale of the queries is part of the layer that computes them, though heads are divided in between.
+#[test]
+fn a_number_goes_past_views_into_a_layer() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 5, 24]);
+    let weights = net.weights(&[24, 24]);
+    let layer = net.node_to(Op::FullyConnected, &[x, weights], &[1, 1, 5, 24], Act::None);
+    let heads = divided(&mut net, layer, [5, 3, 24]);
+    let scale = net.constant(&[1], &[0.25]);
+    let scaled = net.binary(Binary::Mul, heads, scale);
+    let z = net.unary(Unary::Softsign, scaled);
+    let rewriting = rewritten(&net.finish(&[z]), &Rules::default());
+    assert_eq!((rewriting.views.len(), rewriting.report.nodes_after), (1, 2));
+
+    // A number for each channel of a head is another one for each head.
+    let mut net = Net::default();
+    let x = net.input(&[1, 5, 24]);
+    let weights = net.weights(&[24, 24]);
+    let layer = net.node_to(Op::FullyConnected, &[x, weights], &[1, 1, 5, 24], Act::None);
+    let heads = divided(&mut net, layer, [5, 3, 24]);
+    let scales = net.weights(&[8]);
+    let scaled = net.binary(Binary::Mul, heads, scales);
+    let z = net.unary(Unary::Softsign, scaled);
+    rewritten(&net.finish(&[z]), &Rules::default());
+}
