@@ -13,6 +13,12 @@ struct Params {
     in_group: u32,        // input channels of a group
 }
 
+// The next row of an image, or the first one of the next image.
+fn next_row(row: Division, height: u32) -> Division {
+    let last = row.rest + 1u == height;
+    return Division(select(row.quotient, row.quotient + 1u, last), select(row.rest + 1u, 0u, last));
+}
+
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
@@ -25,8 +31,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let begin_pixel = dispatch.first_row * dst.w;
     let end = dispatch.end_row * dst.w;
     let blocks = (end - begin_pixel + PIXELS - 1u) / PIXELS;
-    let first = begin_pixel + (id % blocks) * PIXELS;
-    let slice = dispatch.first_slice + (id / blocks) * SLICES;
+    let block = divided(id, blocks);
+    let first = begin_pixel + block.rest * PIXELS;
+    let slice = dispatch.first_slice + block.quotient * SLICES;
     let span = args.span;
     // The span of input slices starts where the group of the slice's first channel does.
     let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - span);
@@ -35,12 +42,18 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var y: array<u32, MAX_PIXELS>;
     var x: array<u32, MAX_PIXELS>;
     var image: array<u32, MAX_PIXELS>;
+    // Pixels from the end on repeat the last one.
+    var pixel = dense_pixel(first, dst.w);
+    var place = divided(pixel.row, dst.h);
     for (var p = 0u; p < PIXELS; p++) {
-        let pixel = min(first + p, end - 1u);
-        let row = pixel / dst.w;
-        y[p] = (row % dst.h) * args.stride.x;
-        x[p] = (pixel % dst.w) * args.stride.y;
-        image[p] = (row / dst.h) * src.h;
+        y[p] = place.rest * args.stride.x;
+        x[p] = pixel.x * args.stride.y;
+        image[p] = place.quotient * src.h;
+        if first + p + 1u < end {
+            let row = pixel.row;
+            pixel = next_pixel(pixel, dst.w);
+            if pixel.row != row { place = next_row(place, dst.h); }
+        }
     }
     var sums: Sums;
     var weights: BlockWeights;

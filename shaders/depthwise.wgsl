@@ -26,13 +26,15 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let block = id % args.blocks;
-    let row = dispatch.first_row + id / args.blocks / dst.slices;
-    let slice = id / args.blocks % dst.slices;
-    let ox = block * PIXELS;
+    let block = divided(id, args.blocks);
+    let line_block = divided(block.quotient, dst.slices);
+    let row = dispatch.first_row + line_block.quotient;
+    let slice = line_block.rest;
+    let ox = block.rest * PIXELS;
     let left = ox * STRIDE_X - args.padding.y;
-    let image = (row / dst.h) * src.h;
-    let top = (row % dst.h) * args.stride_y - args.padding.x;
+    let place = divided(row, dst.h);
+    let image = place.quotient * src.h;
+    let top = place.rest * args.stride_y - args.padding.x;
 
     var sum: array<vec4<f32>, MAX_ROW_PIXELS>;
     let bias = read_weight(dispatch.bias + slice);

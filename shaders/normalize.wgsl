@@ -22,6 +22,8 @@ struct Params {
 override TEAM: u32 = LANES;
 // Texels that a lane takes in a round: 16 of a large group, else one.
 override TAKEN: u32 = 1u;
+// True if groups are the channels of one pixel, so that texels of a group are its slices.
+override ONE_PIXEL: bool = false;
 // True if the mean is subtracted first.
 override CENTRED: bool = true;
 
@@ -44,17 +46,27 @@ struct GroupTexel {
     x: u32,
 }
 
-// Locates texel `i` of group `which`. Texels are numbered by pixels first, then slices, rows and batches.
-fn group_texel(src: Tensor, which: u32, i: u32) -> GroupTexel {
+// Locates the first texel of group `which`.
+fn group_start(src: Tensor, which: u32) -> GroupTexel {
     let args = params();
-    let x0 = which % args.columns;
-    let slice0 = which / args.columns % args.depths;
-    let outer = dispatch_params().first + which / (args.columns * args.depths);
+    let column = divided(which, args.columns);
+    let depth = divided(column.quotient, args.depths);
+    let outer = dispatch_params().first + depth.quotient;
     // The first row of the group: rows and images count through all batches, row numbers within one.
-    let row0 = select(outer, outer * src.h, args.joined.y != 0u && args.joined.x == 0u);
-    let line = i / (args.pixels * args.slices);
-    let row = row0 + line / args.rows * src.h + line % args.rows;
-    return GroupTexel(row, slice0 + i / args.pixels % args.slices, x0 + i % args.pixels);
+    let row = select(outer, outer * src.h, args.joined.y != 0u && args.joined.x == 0u);
+    return GroupTexel(row, depth.rest, column.rest);
+}
+
+// Locates texel `i` of the group that begins at `start`. Texels are numbered by pixels first, then slices, rows and
+// batches.
+fn group_texel(src: Tensor, start: GroupTexel, i: u32) -> GroupTexel {
+    if ONE_PIXEL { return GroupTexel(start.row, start.slice + i, start.x); }
+    let args = params();
+    let pixel = divided(i, args.pixels);
+    let slice = divided(pixel.quotient, args.slices);
+    let image = divided(slice.quotient, args.rows);
+    let row = start.row + image.quotient * src.h + image.rest;
+    return GroupTexel(row, start.slice + slice.rest, start.x + pixel.rest);
 }
 
 fn read_group(src: Tensor, t: GroupTexel) -> vec4<f32> {
@@ -62,32 +74,32 @@ fn read_group(src: Tensor, t: GroupTexel) -> vec4<f32> {
 }
 
 // The sum with texel `i` of a group; with the square of its distance from the mean.
-fn sum_with(src: Tensor, which: u32, i: u32, texels: u32, sum: vec4<f32>) -> vec4<f32> {
+fn sum_with(src: Tensor, start: GroupTexel, i: u32, texels: u32, sum: vec4<f32>) -> vec4<f32> {
     if i >= texels { return sum; }
-    return sum + read_group(src, group_texel(src, which, i));
+    return sum + read_group(src, group_texel(src, start, i));
 }
 
-fn sum_with_four(src: Tensor, which: u32, i: u32, texels: u32, sum: vec4<f32>) -> vec4<f32> {
-    let two = sum_with(src, which, i + TEAM, texels, sum_with(src, which, i, texels, sum));
-    return sum_with(src, which, i + 3u * TEAM, texels, sum_with(src, which, i + 2u * TEAM, texels, two));
+fn sum_with_four(src: Tensor, start: GroupTexel, i: u32, texels: u32, sum: vec4<f32>) -> vec4<f32> {
+    let two = sum_with(src, start, i + TEAM, texels, sum_with(src, start, i, texels, sum));
+    return sum_with(src, start, i + 3u * TEAM, texels, sum_with(src, start, i + 2u * TEAM, texels, two));
 }
 
-fn squares_with(src: Tensor, which: u32, i: u32, texels: u32, mean: vec4<f32>, sum: vec4<f32>) -> vec4<f32> {
+fn squares_with(src: Tensor, start: GroupTexel, i: u32, texels: u32, mean: vec4<f32>, sum: vec4<f32>) -> vec4<f32> {
     if i >= texels { return sum; }
-    let t = group_texel(src, which, i);
+    let t = group_texel(src, start, i);
     let off = read_group(src, t) - mean;
     return sum + select(vec4(0.0), off * off, has_channels(src, t.slice));
 }
 
-fn squares_with_four(src: Tensor, which: u32, i: u32, texels: u32, mean: vec4<f32>, sum: vec4<f32>) -> vec4<f32> {
-    let two = squares_with(src, which, i + TEAM, texels, mean, squares_with(src, which, i, texels, mean, sum));
-    let three = squares_with(src, which, i + 2u * TEAM, texels, mean, two);
-    return squares_with(src, which, i + 3u * TEAM, texels, mean, three);
+fn squares_with_four(src: Tensor, start: GroupTexel, i: u32, texels: u32, mean: vec4<f32>, sum: vec4<f32>) -> vec4<f32> {
+    let two = squares_with(src, start, i + TEAM, texels, mean, squares_with(src, start, i, texels, mean, sum));
+    let three = squares_with(src, start, i + 2u * TEAM, texels, mean, two);
+    return squares_with(src, start, i + 3u * TEAM, texels, mean, three);
 }
 
 // A group and what its values are normalized by.
 struct Normalized {
-    which: u32,
+    start: GroupTexel,
     texels: u32,
     mean: vec4<f32>,
     scale: vec4<f32>,
@@ -98,7 +110,7 @@ struct Normalized {
 
 fn store_texel(src: Tensor, dst: Tensor, group: Normalized, i: u32) {
     if i < group.texels {
-        let t = group_texel(src, group.which, i);
+        let t = group_texel(src, group.start, i);
         if t.row >= group.first_row && t.row < group.end_row {
             store_output(dst, t.row, t.x, t.slice, (read_group(src, t) - group.mean) * group.scale);
         }
@@ -126,18 +138,19 @@ fn main(
     let member = id % TEAM;
     let dst = output_tensor();
     let src = input_tensor();
+    let start = group_start(src, which);
     let texels = args.batches * args.rows * args.pixels * args.slices;
     var mean = vec4(0.0);
     var sum = vec4(0.0);
     if CENTRED {
         for (var i = member; i < texels; i += TEAM * TAKEN) {
             if TAKEN == 1u {
-                sum = sum_with(src, which, i, texels, sum);
+                sum = sum_with(src, start, i, texels, sum);
             } else {
-                sum = sum_with_four(src, which, i, texels, sum);
-                sum = sum_with_four(src, which, i + 4u * TEAM, texels, sum);
-                sum = sum_with_four(src, which, i + 8u * TEAM, texels, sum);
-                sum = sum_with_four(src, which, i + 12u * TEAM, texels, sum);
+                sum = sum_with_four(src, start, i, texels, sum);
+                sum = sum_with_four(src, start, i + 4u * TEAM, texels, sum);
+                sum = sum_with_four(src, start, i + 8u * TEAM, texels, sum);
+                sum = sum_with_four(src, start, i + 12u * TEAM, texels, sum);
             }
         }
         mean = workgroup_sum(lane, sum) / args.values;
@@ -145,19 +158,19 @@ fn main(
     }
     for (var i = member; i < texels; i += TEAM * TAKEN) {
         if TAKEN == 1u {
-            sum = squares_with(src, which, i, texels, mean, sum);
+            sum = squares_with(src, start, i, texels, mean, sum);
         } else {
-            sum = squares_with_four(src, which, i, texels, mean, sum);
-            sum = squares_with_four(src, which, i + 4u * TEAM, texels, mean, sum);
-            sum = squares_with_four(src, which, i + 8u * TEAM, texels, mean, sum);
-            sum = squares_with_four(src, which, i + 12u * TEAM, texels, mean, sum);
+            sum = squares_with_four(src, start, i, texels, mean, sum);
+            sum = squares_with_four(src, start, i + 4u * TEAM, texels, mean, sum);
+            sum = squares_with_four(src, start, i + 8u * TEAM, texels, mean, sum);
+            sum = squares_with_four(src, start, i + 12u * TEAM, texels, mean, sum);
         }
     }
     let root = sqrt(workgroup_sum(lane, sum) / args.divisor + args.epsilon) + args.offset;
     // Uses `select`, since `max` may drop NaN.
     let scale = 1.0 / select(root, vec4(args.least), root < vec4(args.least));
     if id < dispatch.items {
-        let normalized = Normalized(which, texels, mean, scale, dispatch.first_row, dispatch.end_row);
+        let normalized = Normalized(start, texels, mean, scale, dispatch.first_row, dispatch.end_row);
         for (var i = member; i < texels; i += TEAM * TAKEN) {
             if TAKEN == 1u {
                 store_texel(src, dst, normalized, i);

@@ -20,16 +20,19 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let begin_pixel = dispatch.first_row * dst.w;
     let end = dispatch.end_row * dst.w;
     let blocks = (end - begin_pixel + PIXELS - 1u) / PIXELS;
-    let first = begin_pixel + (id % blocks) * PIXELS;
-    let slice = dispatch.first_slice + (id / blocks) * SLICES;
+    let block = divided(id, blocks);
+    let first = begin_pixel + block.rest * PIXELS;
+    let slice = dispatch.first_slice + block.quotient * SLICES;
     let args = params();
     // The span of input slices starts where the group of the slice's first channel does.
     let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - args.span);
 
+    // Pixels from the end on repeat the last one.
     var texel: array<u32, MAX_PIXELS>;
+    var pixel = dense_pixel(first, src.w);
     for (var p = 0u; p < PIXELS; p++) {
-        let pixel = min(first + p, end - 1u);
-        texel[p] = texel_of(src, pixel / src.w, start, pixel % src.w);
+        texel[p] = texel_of(src, pixel.row, start, pixel.x);
+        if first + p + 1u < end { pixel = next_pixel(pixel, src.w); }
     }
     var sums: Sums;
     var weights: BlockWeights;

@@ -13,10 +13,11 @@ var<workgroup> indices: array<vec4<u32>, LANES>;
 fn place_of(region: Region, src: Tensor, i: u32) -> RegionTexel {
     let pixels = region.pixels.y - region.pixels.x;
     let slices = region.slices.y - region.slices.x;
-    let first = row_place(region, src, i / (pixels * slices));
-    let x = i % pixels;
-    let slice = i / pixels % slices;
-    return RegionTexel(first.texel + slice * src.pitch + x, first.b, first.y, first.x + x, first.slice + slice);
+    let pixel = divided(i, pixels);
+    let slice = divided(pixel.quotient, slices);
+    let first = row_place(region, src, slice.quotient);
+    let texel = first.texel + slice.rest * src.pitch + pixel.rest;
+    return RegionTexel(texel, first.b, first.y, first.x + pixel.rest, first.slice + slice.rest);
 }
 
 @compute @workgroup_size(LANES)

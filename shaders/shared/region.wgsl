@@ -44,9 +44,9 @@ struct RegionTexel {
 
 // The first texel of row `i` of the region.
 fn row_place(region: Region, src: Tensor, i: u32) -> RegionTexel {
-    let rows = region.rows.y - region.rows.x;
-    let b = region.batches.x + i / rows;
-    let y = region.rows.x + i % rows;
+    let place = divided(i, region.rows.y - region.rows.x);
+    let b = region.batches.x + place.quotient;
+    let y = region.rows.x + place.rest;
     let texel = texel_of(src, b * src.h + y, region.slices.x, region.pixels.x);
     return RegionTexel(texel, b, y, region.pixels.x, region.slices.x);
 }

@@ -94,7 +94,10 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ),
     ("mean", &[]),
     ("non_max_suppression", &[("PLACES", Sizes(&[1.0, 100.0])), ("SCORE_INCLUDED", Flag), ("OVERLAP_INCLUDED", Flag)]),
-    ("normalize", &[("TEAM", Sizes(&[1.0, 64.0])), ("CENTRED", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
+    (
+        "normalize",
+        &[("TEAM", Sizes(&[1.0, 64.0])), ("CENTRED", Flag), ("TAKEN", Sizes(&[1.0, 16.0])), ("ONE_PIXEL", Flag)],
+    ),
     ("pointwise", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0])), ("THREE", Flag)]),
     ("pool", &[("KIND", Named(&["POOL_"])), ("COUNTED", Flag)]),
     ("quantized_add", &[("ARITHMETIC", Named(&["SUM_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),

@@ -80,7 +80,9 @@ impl Operator for Normalize {
         let centred = common::flag(statistic == Statistic::Variance);
         let each = texels.div_ceil(team as usize);
         let taken = taken_a_round(each);
-        let constants = vec![("TEAM", f64::from(team)), ("CENTRED", centred), ("TAKEN", taken as f64)];
+        let one_pixel = common::flag([batches, rows, pixels] == [1; 3]);
+        let constants =
+            vec![("TEAM", f64::from(team)), ("CENTRED", centred), ("TAKEN", taken as f64), ("ONE_PIXEL", one_pixel)];
         let extents = [("i", each.div_ceil(taken)), ("member", team as usize)];
         Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents).reading(input)])
     }
