@@ -15,7 +15,7 @@ mod concat;
 #[cfg(test)]
 mod constant_epilogue;
 #[cfg(test)]
-mod heads;
+mod copies;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]

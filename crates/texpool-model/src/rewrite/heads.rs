@@ -91,7 +91,7 @@ fn in_two(ctx: &RewriteContext, [first, second]: [NodeId; 2], op: Op, between: S
     }
     let mut edit = Edit::default();
     let tensor = &ctx.graph.tensors[first_node.output];
-    let output = edit.add(&ctx.graph, Tensor { shape: between, ..tensor.clone() });
+    let output = edit.add(&ctx.graph, Tensor { dims: between.dims().to_vec(), shape: between, ..tensor.clone() });
     let moved = Node { op, output, ..first_node.clone() };
     edit.replace(first, moved).replace(second, Node { op: then, inputs: vec![output], ..node.clone() })
 }

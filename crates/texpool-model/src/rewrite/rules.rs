@@ -1,10 +1,11 @@
 //! List of all rules by name, and the selection of enabled ones.
 
 use super::{
-    activation, affine_chain, bounds, common_subexpression, concat_activation, concat_zeros, constant_epilogue, dead,
-    exact_division, fake_quant, flatten, fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid,
-    heads, identity, in_place, linear, mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual,
-    rule::Rule, same_size, separable, softmax, transpose_chain, transpose_matrix, transpose_reshape, views, winograd,
+    activation, affine_chain, bounds, common_subexpression, concat_activation, concat_slices, concat_zeros,
+    constant_epilogue, dead, exact_division, fake_quant, flatten, fold_into_consumer, fold_into_producer, frames,
+    gated_activation, gelu, hard_sigmoid, heads, identity, in_place, layer_slices, linear, mask, normalize,
+    numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, separable, softmax,
+    transpose_chain, transpose_matrix, transpose_reshape, views, winograd,
 };
 
 /// All rules, in the order in which they are tried. The list is repeated until no rule fires.
@@ -13,11 +14,12 @@ use super::{
 /// is folded before activations are moved, because those would otherwise stand between. Activations are moved before
 /// additions, so that the activation before an addition is already in its producer. Both come before the epilogues of
 /// concatenations, so that their parts are computed by as few nodes as possible.
-pub static RULES: [Rule; 31] = [
+pub static RULES: [Rule; 34] = [
     mask::RULE,
     identity::RULE,
     same_size::RULE,
     concat_zeros::RULE,
+    concat_slices::RULE,
     common_subexpression::RULE,
     transpose_chain::RULE,
     transpose_reshape::RULE,
@@ -38,6 +40,8 @@ pub static RULES: [Rule; 31] = [
     fold_into_producer::RULE,
     affine_chain::RULE,
     fold_into_consumer::RULE,
+    frames::RULE,
+    layer_slices::RULE,
     pad::RULE,
     activation::RULE,
     residual::RULE,

@@ -35,6 +35,25 @@ pub(super) fn changed(
     Ok(edit.add(&ctx.graph, Tensor { dims, constant, ..Tensor::new(name, shape) }))
 }
 
+/// Adds a constant with the elements of `whole` from `first` on. Copies nothing.
+pub(super) fn part(
+    ctx: &RewriteContext,
+    whole: TensorId,
+    first: usize,
+    shape: Shape,
+    edit: &mut Edit,
+) -> Result<TensorId, SkipReason> {
+    let refused = || SkipReason::NotConstant { tensor: ctx.name(whole) };
+    // A list of scales would have to be divided, too.
+    let constant = ctx.graph.tensors[whole].constant.as_ref().filter(|constant| constant.scale.is_none());
+    let constant = constant.ok_or_else(refused)?;
+    let size = constant.dtype.size();
+    let bytes = constant.bytes.part(first * size..(first + shape.len()) * size).ok_or_else(refused)?;
+    let constant = Some(Constant { bytes, ..constant.clone() });
+    let dims = vec![shape.len()];
+    Ok(edit.add(&ctx.graph, Tensor { dims, constant, ..Tensor::new(ctx.name(whole), shape) }))
+}
+
 /// Shape of a list with one value per channel.
 pub(super) const fn list(len: usize) -> Shape {
     Shape { b: 1, h: 1, w: 1, c: len }

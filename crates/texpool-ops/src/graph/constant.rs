@@ -55,6 +55,31 @@ impl Bytes {
         Some(Self(Source::Repeated(Arc::new(repeated))))
     }
 
+    /// Returns a range of these bytes, which it shares. `None` if there are fewer.
+    ///
+    /// ```
+    /// use texpool::graph::Bytes;
+    ///
+    /// let bytes = Bytes::from(vec![1, 2, 3, 4]);
+    /// assert_eq!(bytes.part(1..3).unwrap().as_slice(), [2, 3]);
+    /// assert!(bytes.part(3..5).is_none());
+    /// ```
+    pub fn part(&self, part: Range<usize>) -> Option<Self> {
+        match &self.0 {
+            _ if part.start > part.end || part.end > self.len() => None,
+            Source::Shared { owner, range } => {
+                Self::new(owner.clone(), range.start + part.start..range.start + part.end)
+            }
+            // Parts of elements are written out.
+            Source::Repeated(repeated) => match repeated.element.len() {
+                size if size > 0 && part.start.is_multiple_of(size) && part.end.is_multiple_of(size) => {
+                    Self::repeated(&repeated.element, part.len() / size)
+                }
+                _ => Some(self.as_slice()[part].to_vec().into()),
+            },
+        }
+    }
+
     /// Number of bytes. Does not write out a repeated element.
     pub fn len(&self) -> usize {
         match &self.0 {

@@ -1,10 +1,12 @@
-//! Heads of an attention: reshapes and transposes that divide channels among rows or join them, and products that read
-//! a transposed matrix.
+//! Rules that spare copies: heads of an attention, which reshapes and transposes divide or join, products that read a
+//! transposed matrix, slices of layers, frames of signals, and states that are taken apart and put together.
 
 use texpool_model::rewrite::{Rules, SkipReason};
-use texpool_ops::graph::{Act, Binary, Graph, MatMul, Op, TensorId, Transpose, Unary};
+use texpool_ops::graph::{
+    Act, Binary, Concat, Conv2d, Graph, MatMul, Op, Padding, StridedSlice, TensorId, Transpose, Unary,
+};
 
-use super::support::{Net, fires, ops, reason, rewritten};
+use super::support::{Net, RELU, fires, ops, reason, rewritten};
 
 /// The rule, and the search for views.
 fn divided_or_joined() -> Rules {
@@ -134,4 +136,96 @@ fn a_number_goes_past_views_into_a_layer() {
     let scaled = net.binary(Binary::Mul, heads, scales);
     let z = net.unary(Unary::Softsign, scaled);
     rewritten(&net.finish(&[z]), &Rules::default());
+}
+
+/// Queries, keys and values of one layer: `[tokens, 3, heads, channels]`, of which each third is taken.
+fn three_at_once(layer_act: Act) -> Graph {
+    let mut net = Net::default();
+    let x = net.input(&[1, 5, 24]);
+    let weights = net.weights(&[72, 24]);
+    let bias = net.weights(&[72]);
+    let layer = net.node_to(Op::FullyConnected, &[x, weights, bias], &[1, 1, 5, 72], layer_act);
+    let parts = net.reshape(layer, &[5, 3, 3, 8]);
+    let heads = transpose(&mut net, parts, [1, 2, 0, 3]);
+    let third = |net: &mut Net, which: usize| {
+        let slice = StridedSlice { begin: [which, 0, 0, 0], stride: [1; 4] };
+        net.node_to(slice.into(), &[heads], &[1, 3, 5, 8], Act::None)
+    };
+    let [query, key, value] = [0, 1, 2].map(|which| third(&mut net, which));
+    let scores = net.node(MatMul { transpose_b: true }.into(), &[query, key]);
+    let seen = net.node(MatMul { transpose_b: false }.into(), &[scores, value]);
+    net.finish(&[seen])
+}
+
+#[test]
+fn queries_keys_and_values_of_one_layer_become_three_layers() {
+    let rules = Rules::only(&["heads", "layer-slices", "views"]).unwrap();
+    let rewriting = rewritten(&three_at_once(Act::None), &rules);
+    assert_eq!((rewriting.views.len(), rewriting.report.nodes_after), (3, 5));
+    rewritten(&three_at_once(Act::Unary(Unary::Tanh)), &Rules::default());
+}
+
+#[test]
+fn slices_of_channels_become_layers() {
+    let sliced = |counts: &[usize], output: bool| {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 4, 6]);
+        let layer = net.conv(x, 10, 3);
+        let mut begin = 0;
+        let mut results = Vec::new();
+        for &count in counts {
+            let slice = StridedSlice { begin: [0, 0, 0, begin], stride: [1; 4] };
+            let part = net.node_to(slice.into(), &[layer], &[1, 4, 4, count], RELU);
+            results.push(part);
+            begin += count;
+        }
+        results.extend(output.then_some(layer));
+        net.finish(&results)
+    };
+    let rewriting = fires(&sliced(&[5, 5], false), "layer-slices", 1);
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D"; 2]);
+    // Channels that no one takes are not computed.
+    fires(&sliced(&[3, 4], false), "layer-slices", 1);
+    assert!(matches!(reason(&sliced(&[5, 5], true), "layer-slices"), SkipReason::IsOutput { .. }));
+    fires(&sliced(&[2; 5], false), "layer-slices", 0);
+}
+
+#[test]
+fn frames_of_a_signal_are_pixels() {
+    let framed = |samples: usize, window: usize, stride: usize| {
+        let mut net = Net::default();
+        let x = net.input(&[1, samples]);
+        let x = net.relu(x);
+        let signal = net.reshape(x, &[1, 1, samples, 1]);
+        let weights = net.weights(&[6, 1, window, 1]);
+        let conv = Conv2d { stride: [1, stride], dilation: [1, 1], padding: Padding::default(), groups: 1 };
+        let spectrum = net.node(Op::Conv2d(conv), &[signal, weights]);
+        net.finish(&[spectrum])
+    };
+    let rewriting = fires(&framed(40, 16, 8), "frames", 1);
+    let Op::Conv2d(conv) = &rewriting.graph.nodes.iter().last().unwrap().op else { panic!("no convolution") };
+    assert_eq!(conv.stride, [1, 1]);
+    for graph in [framed(41, 16, 8), framed(40, 12, 8), framed(40, 16, 1)] {
+        fires(&graph, "frames", 0);
+    }
+}
+
+#[test]
+fn a_state_that_is_taken_apart_and_put_together_is_reshaped() {
+    let graph = |order: [usize; 2]| {
+        let mut net = Net::default();
+        let state = net.input(&[2, 1, 12]);
+        let state = net.relu(state);
+        let row = |net: &mut Net, which: usize| {
+            let slice = StridedSlice { begin: [0, which, 0, 0], stride: [1; 4] };
+            net.node_to(slice.into(), &[state], &[1, 1, 1, 12], Act::None)
+        };
+        let rows = order.map(|which| row(&mut net, which));
+        let both = net.node(Op::Concat(Concat { axis: 2 }), &rows);
+        net.finish(&[both])
+    };
+    let rewriting = fires(&graph([0, 1]), "concat-slices", 1);
+    assert!(rewriting.graph.nodes.iter().any(|node| node.op == Op::Reshape));
+    fires(&graph([1, 0]), "concat-slices", 0);
+    fires(&graph([0, 0]), "concat-slices", 0);
 }
