@@ -40,5 +40,6 @@ mod tasks;
 mod texture_layout;
 mod tiling;
 mod tuned_blocks;
+mod volumes;
 mod weight_formats;
 mod witness;

@@ -14,16 +14,16 @@ use super::support::{
 };
 
 /// Attributes of a list and of an integer.
-fn list(name: &str, values: &[i64]) -> Vec<u8> {
+pub(super) fn list(name: &str, values: &[i64]) -> Vec<u8> {
     let each: Vec<u8> = values.iter().flat_map(|&value| number(8, value)).collect();
     bytes(5, &[bytes(1, name.as_bytes()), each, number(20, 7)].concat())
 }
 
-fn integer(name: &str, value: i64) -> Vec<u8> {
+pub(super) fn integer(name: &str, value: i64) -> Vec<u8> {
     bytes(5, &[bytes(1, name.as_bytes()), number(3, value), number(20, 2)].concat())
 }
 
-fn floats(m: &mut Model, name: &str, dims: &[i64]) {
+pub(super) fn floats(m: &mut Model, name: &str, dims: &[i64]) {
     let len = dims.iter().product::<i64>();
     let values: Vec<u8> = (0..len).flat_map(|i| ((i * 29 % 17) as f32 / 16.0 - 0.5).to_le_bytes()).collect();
     m.tensor(name, 1, dims, &bytes(9, &values));

@@ -34,9 +34,13 @@ type Row = (usize, u16, Kind);
 
 /// For each struct: the operators' codes, the table's number in the union, and the fields.
 #[rustfmt::skip]
-const STRUCTS: [(&[i32], u8, &[Row]); 29] = [
+const STRUCTS: [(&[i32], u8, &[Row]); 30] = [
     // TfLiteConvParams: CONV_2D
     (&[3], 1, &[(0, 4, Padding), (4, 6, Int), (8, 8, Int), (12, 10, Small), (16, 12, Int), (20, 14, Int)]),
+    // TfLiteConv3DParams: CONV_3D, CONV_3D_TRANSPOSE
+    (&[132, 141], 106,
+        &[(0, 4, Padding), (4, 8, Int), (8, 10, Int), (12, 6, Int), (16, 16, Int), (20, 18, Int), (24, 14, Int),
+            (28, 12, Small)]),
     // TfLiteDepthwiseConvParams: DEPTHWISE_CONV_2D
     (&[4], 2,
         &[(0, 4, Padding), (4, 6, Int), (8, 8, Int), (12, 10, Int), (16, 12, Small), (20, 14, Int), (24, 16, Int)]),

@@ -17,6 +17,13 @@ type Case = (&'static str, fn(i32) -> Vec<f32>, &'static [f32]);
 
 const SIX: &[f32] = &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
 const TWO: &[f32] = &[1.0, 2.0];
+const EIGHT: [f32; 8] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+
+/// Options of CONV_3D with strides along depth, width and height.
+fn volumes(padding: i8, strides: [i32; 3]) -> Option<Options> {
+    let strides = [6, 8, 10].into_iter().zip(strides).map(|(slot, stride)| (slot, Field::I32(stride)));
+    Some((106, Table([(4, Field::I8(padding))].into_iter().chain(strides).collect())))
+}
 
 fn unary(code: i32) -> Vec<f32> {
     unary_with(code, None)
@@ -149,6 +156,23 @@ const CASES: &[Case] = &[
     ("CUMSUM", |c| one(c, &[X(&[3], &SIX[1..4]), S(0)], flags(102, &[0, 0]), &[3]), &[1.0, 3.0, 6.0]),
     ("CUSTOM Convolution2DTransposeBias", transpose_bias, &[2.0, 3.5]),
     ("DENSIFY", |c| constant_through(c, F32, [0, 0, 64, 64, 0, 0, 128, 64].to_vec()), &[4.0, 6.0]),
+    (
+        "CONV_3D",
+        |c| {
+            // A window of two planes and two columns, of two channels each, in steps of one.
+            let operands = [X(&[1, 3, 1, 2, 1], SIX), K(&[2, 1, 2, 1, 2], &EIGHT), K(&[2], TWO)];
+            one(c, &operands, volumes(1, [1; 3]), &[1, 2, 1, 1, 2])
+        },
+        &[35.0, 42.0, 67.0, 82.0],
+    ),
+    (
+        "CONV_3D_TRANSPOSE",
+        |c| {
+            let operands = [N(&[1, 4, 1, 2, 1]), K(&[2, 1, 1, 1, 2], &SIX[1..5]), X(&[1, 2, 1, 2, 2], &EIGHT)];
+            one(c, &operands, volumes(1, [2, 1, 1]), &[1, 4, 1, 2, 1])
+        },
+        &[5.0, 11.0, 11.0, 25.0, 17.0, 23.0, 39.0, 53.0],
+    ),
     (
         "DEPTHWISE_CONV_2D",
         |c| {

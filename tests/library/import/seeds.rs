@@ -15,11 +15,13 @@ const COMPLEX: i8 = 8;
 
 /// Names of the files, and their lines.
 #[rustfmt::skip]
-const LINES: [(&str, &str); 47] = [
+const LINES: [(&str, &str); 49] = [
     ("conv", "CONV_2D/3 x:1,7,7,2 w=4,3,3,2 b=4 -> y:1,4,4,4 options=1 b4=0 i6=2 i8=2 b10=1 i12=1 i14=1"),
     ("conv_dilated", "CONV_2D/3 x:1,7,7,4 w=4,3,3,2 b=4 -> y:1,3,3,4 options=1 b4=1 i6=1 i8=1 b10=3 i12=2 i14=2"),
     ("depthwise", "DEPTHWISE_CONV_2D/4 x:1,5,5,2 w=1,3,3,4 b=4 -> y:1,5,5,4 options=2 b4=0 i6=1 i8=1 i10=2 b12=1 i14=1 i16=1"),
     ("transpose_conv", "TRANSPOSE_CONV/67 s!1,6,6,3 w=3,3,3,2 x:1,3,3,2 b=3 -> y:1,6,6,3 options=49 b4=0 i6=2 i8=2 b10=1"),
+    ("conv_volume", "CONV_3D/132 x:1,5,4,3,2 w=3,2,1,2,4 b=4 -> y:1,3,4,3,4 options=106 b4=0 i6=2 i8=1 i10=1 b12=1 i14=1 i16=1 i18=1"),
+    ("conv_transpose_volume", "CONV_3D_TRANSPOSE/141 s!1,4,2,3,3 w=2,1,1,3,2 x:1,2,2,3,2 b=3 -> y:1,4,2,3,3 options=106 b4=1 i6=2 i8=1 i10=1 b12=0"),
     ("fully_connected", "FULLY_CONNECTED/9 x:2,3,4 w=5,4 b=5 -> y:6,5 options=8 b4=1 b6=0 b8=0"),
     ("pools", "MAX_POOL_2D/17 x:1,6,6,3 -> p:1,3,3,3 options=5 b4=1 i6=2 i8=2 i10=2 i12=2;AVERAGE_POOL_2D/1 p -> y:1,3,3,3 options=5 b4=0 i6=1 i8=1 i10=2 i12=3 b14=1"),
     ("add_mul", "ADD/0 x:1,2,2,3 a*1,2,0.5 -> s:1,2,2,3 options=11 b4=1;MUL/18 s x -> y:1,2,2,3 options=21 b4=0"),

@@ -42,5 +42,6 @@ mod roi_align;
 mod seeds;
 mod support;
 mod tuples;
+mod volumes;
 mod written_back;
 mod zoo;

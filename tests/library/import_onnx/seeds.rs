@@ -8,12 +8,15 @@ use super::support::{
 
 /// Names of the files, and their lines.
 #[rustfmt::skip]
-const LINES: [(&str, i64, &str); 60] = [
+const LINES: [(&str, i64, &str); 63] = [
     ("conv", 18, "Conv x:1,3,8,8 w=4,3,3,3 b=4 -> c pads=[1,1,1,1] strides=[2,2];Relu c -> y"),
     ("conv_groups", 11, "Conv x:1,4,6,5 w=4,2,3,1 -> y group=2 dilations=[2,1] auto_pad=SAME_UPPER"),
     ("conv_line", 18, "Conv x:2,2,9 w=4,1,3 -> y group=2 auto_pad=VALID"),
     ("conv_transpose", 18, "ConvTranspose x:1,2,3,3 w=2,3,3,3 b=3 -> y strides=[2,2] output_padding=[1,1] pads=[1,0,1,0]"),
     ("conv_transpose_shape", 11, "ConvTranspose x:1,2,4 w=2,1,3 -> y strides=[3] output_shape=[11]"),
+    ("conv_volume", 18, "Conv x:2,2,5,4,3 w=4,2,3,3,1 b=4 -> c pads=[1,1,0,1,0,1] strides=[2,1,1] dilations=[1,2,1];Conv c v=4,2,2,1,2 -> y group=2 auto_pad=SAME_UPPER"),
+    ("conv_transpose_volume", 18, "ConvTranspose x:1,2,3,2,3 w=2,3,3,2,2 b=3 -> y strides=[2,2,1] output_padding=[1,0,0] pads=[1,0,1,0,0,0]"),
+    ("pools_volume", 18, "MaxPool x:1,2,6,5,5 -> p kernel_shape=[2,2,2] strides=[2,2,1] ceil_mode=1;AveragePool p -> q kernel_shape=[3,1,2] strides=[2,1,1] pads=[1,0,0,1,0,1];GlobalLpPool q -> y p=1"),
     ("pools", 18, "MaxPool x:1,2,7,7 -> p kernel_shape=[3,3] strides=[2,2] ceil_mode=1;AveragePool p -> y kernel_shape=[2,2] pads=[1,0,0,1] count_include_pad=1"),
     ("pools_more", 18, "LpPool x:1,2,7,7 -> a kernel_shape=[2,3] p=1;MaxPool a -> y kernel_shape=[2,2] dilations=[2,2]"),
     ("global_pools", 18, "GlobalAveragePool x:1,3,4,4 -> y0;GlobalMaxPool x -> y1;GlobalLpPool x -> y2 p=2"),

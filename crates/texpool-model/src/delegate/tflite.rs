@@ -44,8 +44,9 @@ const DYNAMIC_BY_LATER_OPERANDS: [&str; 26] = [
 ];
 
 /// Operators that read extents from any operand.
-const DYNAMIC_BY_ANY_OPERAND: [&str; 9] = [
+const DYNAMIC_BY_ANY_OPERAND: [&str; 10] = [
     "TRANSPOSE_CONV",
+    "CONV_3D_TRANSPOSE",
     "SPARSE_TO_DENSE",
     "FILL",
     "RANGE",

@@ -34,6 +34,18 @@ pub(in crate::import) fn same(image: [usize; 2], reach: [usize; 2], stride: [usi
     Padding { top, bottom, left, right }
 }
 
+/// Returns the number of window positions along an axis with a border. Only complete windows count.
+pub(in crate::import) fn positions(
+    extent: usize,
+    border: [usize; 2],
+    reach: usize,
+    stride: usize,
+) -> Result<usize, Problem> {
+    let extent = extent + border[0] + border[1];
+    let small = || Problem::malformed(format!("a window of {reach} does not fit into {extent} pixels with borders"));
+    Ok(extent.checked_sub(reach).ok_or_else(small)? / stride + 1)
+}
+
 /// Returns the extent of the full result of a transposed convolution, before borders are cut off.
 pub(in crate::import) fn transposed_extent(extent: usize, reach: usize, stride: usize) -> Result<usize, Problem> {
     let full = extent.checked_sub(1).and_then(|steps| steps.checked_mul(stride)).and_then(|n| n.checked_add(reach));

@@ -39,7 +39,8 @@ impl AtomLayout {
         Self::of(dims, &axes)
     }
 
-    /// Batch on B, the second axis on C, the last axis on W, all others on H.
+    /// Batch on B, the second axis on C, the last axis on W, the one in front of it on H. All others follow the batch
+    /// on B, so that a volume is a batch of planes.
     pub(super) fn channels_second(dims: &[usize]) -> Self {
         let mut axes: [Vec<usize>; 4] = Default::default();
         for axis in 0..dims.len() {
@@ -47,7 +48,8 @@ impl AtomLayout {
                 0 => 0,
                 1 => 3,
                 _ if axis + 1 == dims.len() => 2,
-                _ => 1,
+                _ if axis + 2 == dims.len() => 1,
+                _ => 0,
             };
             axes[place].push(axis);
         }

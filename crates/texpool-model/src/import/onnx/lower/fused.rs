@@ -32,7 +32,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .limits("batches are not transposed"),
     OnnxOpEntry::new("FusedConv", 1, Floats, "binary, conv, depthwise, unary", ChannelsSecond, convolution)
         .domain(OF_RUNTIME)
-        .limits("one or two dimensions; weights and biases must be known"),
+        .limits("one to three dimensions; weights and biases must be known"),
     OnnxOpEntry::new("FusedGemm", 1, Floats, "binary, dense, matmul, unary", Any, activated_gemm).domain(OF_RUNTIME),
     OnnxOpEntry::new("BiasGelu", 1, Floats, "binary, unary", Any, |c| biased(c, Unary::Gelu)).domain(OF_RUNTIME),
     OnnxOpEntry::new("FastGelu", 1, Floats, "binary, unary", Any, |c| biased(c, Unary::GeluTanh)).domain(OF_RUNTIME),

@@ -21,7 +21,7 @@ use texpool_ops::graph::{Binary, ElementType, QuantParams};
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("MatMulInteger", 10, Bytes, "binary, dense, matmul", Any, mat_mul),
     OnnxOpEntry::new("ConvInteger", 10, Bytes, "binary, conv, depthwise", ChannelsSecond, conv)
-        .limits("one or two dimensions; weights must be known"),
+        .limits("one to three dimensions; weights must be known"),
 ];
 
 /// Returns an operand minus its zero point, which is operand `zero`. A list of zero points lies along `axis`.

@@ -5,6 +5,7 @@ use super::{
     reduce::reduced_over,
     shapes::reshaped,
     softmax::channels,
+    volumes::stacked,
 };
 use crate::import::{
     common::axes::sorted_axes,
@@ -117,6 +118,7 @@ fn instance(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let epsilon = ctx.float("epsilon", 1e-5)?;
     let rank = x.dims.len();
+    let x = stacked(ctx, x)?;
     let y = normalized(ctx, &x, &(2..rank).collect::<Vec<_>>(), epsilon)?;
     let (scale, bias) = (channel_operand(ctx, 1, rank)?, channel_operand(ctx, 2, rank)?);
     scaled(ctx, y, scale, bias)

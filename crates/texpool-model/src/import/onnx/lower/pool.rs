@@ -1,10 +1,14 @@
 //! Lowers pools, including global ones.
 
 use super::{
-    conv::{Auto, Image, Window, answer_image, image, imaged, slid, spatial, stated_window},
+    conv::{answer_image, image, imaged},
     max_indices::max_indices,
+    pool3d::pooled,
+    volumes::{computed, volume},
+    windows::{Auto, slid, spatial, stated_window},
 };
 use crate::import::{
+    common::planes::Planes,
     error::Problem,
     onnx::{
         node_lowering::NodeLowering,
@@ -15,10 +19,11 @@ use crate::import::{
 };
 use texpool_ops::graph::{ElementType, Op, Padding, Pool2d, PoolKind, ReduceKind, Shape};
 
-const LIMITS: &str = "one or two dimensions";
+const LIMITS: &str = "one to three dimensions";
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("MaxPool", 1, Floats, "pool", ChannelsSecond, |c| pool(c, PoolKind::Max)).limits(LIMITS),
+    OnnxOpEntry::new("MaxPool", 1, Floats, "pool", ChannelsSecond, |c| pool(c, PoolKind::Max))
+        .limits("one to three dimensions; indices of one or two"),
     OnnxOpEntry::new("AveragePool", 1, Floats, "pool", ChannelsSecond, |c| pool(c, PoolKind::Average)).limits(LIMITS),
     OnnxOpEntry::new("LpPool", 1, Floats, "pool", ChannelsSecond, |c| {
         let p = power(c)?;
@@ -37,18 +42,26 @@ fn power(ctx: &NodeLowering<'_>) -> Result<u32, Problem> {
 
 pub(super) fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
-    let image = image(ctx, &x)?;
-    let dimensions = x.dims.len() - 2;
     if !ctx.has("kernel_shape") {
         return Err(Problem::malformed("it states no window"));
     }
+    if x.dims.len() == 5 {
+        if ctx.wants(1) {
+            return Err(Problem::unsupported("its second result, the indices of three dimensions"));
+        }
+        let result = pooled(ctx, &x, kind)?;
+        ctx.give(0, Value::Computed(result));
+        return Ok(());
+    }
+    let image = image(ctx, &x)?;
+    let dimensions = x.dims.len() - 2;
     let extent = spatial(ctx, "kernel_shape", dimensions, 1)?;
     let window = stated_window(ctx, dimensions, extent)?;
     let counted = kind == PoolKind::Average && ctx.flag("count_include_pad", false)?;
     let ceil = ctx.flag("ceil_mode", false)? && window.auto == Auto::Stated;
     let size = [image.shape.h, image.shape.w];
     let border = window.around(size);
-    let padding = if ceil { overhanging(&window, border, size) } else { border };
+    let padding = if ceil { window.overhanging(border, size) } else { border };
     let [h, w] = slid(&window, padding, size)?;
     let pool = Pool2d {
         kind,
@@ -71,22 +84,6 @@ pub(super) fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Pro
     Ok(())
 }
 
-/// Extends the border at the end for a last window that hangs over it. Such a window exists only if it begins inside
-/// the image or the border in front.
-fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
-    let more = |axis: usize, front: usize, back: usize| {
-        let room = (image[axis] + front + back).saturating_sub(window.reach[axis]);
-        let mut steps = room.div_ceil(window.stride[axis]);
-        // A window that begins behind the image would be empty. The first window never does, since the image is not
-        // empty.
-        if steps * window.stride[axis] >= image[axis] + front {
-            steps -= 1;
-        }
-        back + (steps * window.stride[axis]).saturating_sub(room)
-    };
-    Padding { bottom: more(0, border.top, border.bottom), right: more(1, border.left, border.right), ..border }
-}
-
 pub(super) fn global(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     super::reduce::over_image(ctx, kind)
 }
@@ -94,10 +91,19 @@ pub(super) fn global(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(),
 fn global_lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let p = power(ctx)?;
     let x = ctx.computed(0)?;
-    let image: Image = image(ctx, &x)?;
-    let pool = Pool2d::plain(PoolKind::Lp { p }, [image.shape.h, image.shape.w], [1, 1], Padding::default());
+    let lp = |[h, w]: [usize; 2]| Pool2d::plain(PoolKind::Lp { p }, [h, w], [1, 1], Padding::default());
+    if x.dims.len() == 5 {
+        let planes = volume(ctx, &x)?;
+        let below = planes.stacked(planes.depth);
+        let tensor = ctx.lowering.reshape(planes.tensor, below)?;
+        let plane = Shape { h: 1, w: 1, ..planes.plane };
+        let tensor = ctx.emit(Op::Pool2d(lp([below.h, below.w])), &[tensor], Shape { b: below.b, ..plane })?;
+        ctx.give(0, Value::Computed(computed(Planes { tensor, depth: 1, plane, ..planes }, x.elem)));
+        return Ok(());
+    }
+    let image = image(ctx, &x)?;
     let shape = Shape { h: 1, w: 1, ..image.shape };
-    let tensor = ctx.emit(Op::Pool2d(pool), &[image.x.tensor], shape)?;
+    let tensor = ctx.emit(Op::Pool2d(lp([image.shape.h, image.shape.w])), &[image.x.tensor], shape)?;
     answer_image(ctx, tensor, &image, shape);
     Ok(())
 }

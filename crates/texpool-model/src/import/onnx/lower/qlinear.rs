@@ -39,7 +39,7 @@ const fn of_runtime(name: &'static str, types: Types, kernels: &'static str, low
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("QLinearConv", 10, Quantised, "binary, conv, depthwise, unary", ChannelsSecond, convolution)
-        .limits("one or two dimensions; weights and biases must be known"),
+        .limits("one to three dimensions; weights and biases must be known"),
     OnnxOpEntry::new("QLinearMatMul", 10, Quantised, "binary, dense, matmul, unary", Any, mat_mul),
     of_runtime("QLinearAdd", Quantised, "binary, unary", |c| binary(c, Binary::Add)),
     of_runtime("QLinearMul", Quantised, "binary, unary", |c| binary(c, Binary::Mul)),

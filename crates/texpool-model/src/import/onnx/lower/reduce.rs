@@ -1,6 +1,6 @@
 //! Lowers reductions, ArgMax and ArgMin, and running sums.
 
-use super::{align::isolate, basic::one};
+use super::{align::isolate, basic::one, volumes::stacked};
 use crate::import::{
     common::{axes::axis, extents},
     error::Problem,
@@ -102,9 +102,10 @@ pub(super) fn reduced_over(
     Ok(Computed { tensor, layout: result.tidy(&dims), dims, elem: x.elem })
 }
 
-/// Reduces over height and width of an image, that is, all axes except the first two.
+/// Reduces over the spatial axes of an image or a volume, that is, all axes except the first two.
 pub(super) fn over_image(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
+    let x = stacked(ctx, x)?;
     let over: Vec<usize> = (2..x.dims.len()).collect();
     let result = reduced_over(ctx, &x, kind, &over)?;
     ctx.give(0, Value::Computed(result));

@@ -8,6 +8,7 @@ mod boxes;
 mod branch;
 mod constants;
 mod conv;
+mod conv3d;
 mod custom;
 mod fourier;
 mod landmarks;
@@ -32,8 +33,9 @@ use super::{
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 17] = [
+static OPERATORS: [&[TfLiteOpEntry]; 18] = [
     conv::OPERATORS,
+    conv3d::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
     layout::OPERATORS,

@@ -13,6 +13,17 @@ tables! {
         dilation_w: i32 = 12, 1;
         dilation_h: i32 = 14, 1;
     }
+    /// CONV_3D and CONV_3D_TRANSPOSE
+    Conv3dOptions {
+        padding: i8 = 4, 0;
+        stride_d: i32 = 6, 0;
+        stride_w: i32 = 8, 0;
+        stride_h: i32 = 10, 0;
+        activation: i8 = 12, 0;
+        dilation_d: i32 = 14, 1;
+        dilation_w: i32 = 16, 1;
+        dilation_h: i32 = 18, 1;
+    }
     /// DEPTHWISE_CONV_2D; the depth multiplier follows from the weights.
     DepthwiseOptions {
         padding: i8 = 4, 0;

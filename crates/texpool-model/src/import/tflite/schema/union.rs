@@ -34,7 +34,7 @@ tags! {
     SequenceRnnOptions = 31, StridedSliceOptions = 32, TransposeConvOptions = 49, PackOptions = 59, OneHotOptions = 61, UnpackOptions = 64,
     BidirectionalLstmOptions = 69, BidirectionalRnnOptions = 70, SequenceLstmOptions = 71, ResizeNearestOptions = 74, LeakyReluOptions = 75,
     MirrorPadOptions = 77, IfOptions = 92, WhileOptions = 93, DepthToSpaceOptions = 94, BatchMatMulOptions = 101, CumsumOptions = 102,
-    CallOnceOptions = 103, VarHandleOptions = 111, GeluOptions = 116,
+    CallOnceOptions = 103, Conv3dOptions = 106, VarHandleOptions = 111, GeluOptions = 116,
 }
 
 pub(super) const OPTIONS: [u16; 2] = [10, 12];
