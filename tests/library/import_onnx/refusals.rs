@@ -104,6 +104,33 @@ fn each_reason_says_what_is_wrong() {
     }
 }
 
+/// Inputs that a caller can bind are listed, and those with more than a number are only named.
+#[test]
+fn operands_that_must_be_known_name_the_inputs_that_they_are_computed_from() {
+    for (extents, inputs) in [([1], &["ratio"][..]), ([2], &[])] {
+        let mut m = Model::new();
+        m.input("x", &[1, 1, 4, 4]);
+        m.input("ratio", &extents);
+        m.floats("ones", &[3], &[1.0; 3]);
+        m.ints("end", &[4]);
+        m.ints("begin", &[0]);
+        m.node("Concat", &["ones", "ratio"], &["joined"], &[("axis", Attr::Int(0))]);
+        m.node("Slice", &["joined", "begin", "end"], &["scales"], &[]);
+        m.node("Resize", &["x", "", "scales"], &["y"], &[]);
+        m.output("y");
+        let refusals = refused(&m);
+        let reason = "operand 2 `scales`, its scales, is computed at run time from `ratio`";
+        assert!(refusals[0].reason.contains(reason), "{}", refusals[0]);
+        assert_eq!(refusals[0].inputs, inputs);
+    }
+    let mut m = Model::new();
+    m.input("x", &[1, 1, 4, 4]);
+    m.input("scales", &[4]);
+    m.node("Resize", &["x", "", "scales"], &["y"], &[]);
+    m.output("y");
+    assert!(refused(&m)[0].reason.ends_with("operand 2 `scales`, its scales, is computed at run time"));
+}
+
 #[test]
 fn inputs_of_other_types_are_named() {
     // The format's number for complex numbers of 128 bits.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, io, path::PathBuf};
 
 use super::{file_kind::FileKind, label::label, meter::Excess};
-use texpool_ops::graph::{CheckError, MAX_ELEMENTS};
+use texpool_ops::graph::{CheckError, MAX_ELEMENTS, TensorId};
 use texpool_plan::printable;
 
 /// An operator that cannot be imported.
@@ -32,8 +32,9 @@ pub struct UnsupportedOp {
     pub reason: String,
     /// Advice for the model's owner.
     pub hint: String,
-    /// Inputs of the model that decide whether the operator is needed, or how often. Values for all of them
-    /// ([`constants`](super::ImportOptions::constants)) may help. Empty if some of them hold too much to be bound.
+    /// Inputs of the model that decide whether the operator is needed, or how often, or that give an operand which must be
+    /// known. Values for all of them ([`constants`](super::ImportOptions::constants)) may help. Empty if some of them hold
+    /// too much to be bound.
     pub inputs: Vec<String>,
     /// Integer that a run computes, and that the operator takes as an extent. Its greatest value
     /// ([`bounds`](super::ImportOptions::bounds)) may help.
@@ -412,6 +413,8 @@ pub(super) struct Problem {
     pub(super) excess: Option<Excess>,
     /// True if the reason states no extents, so that those of the operands explain it.
     pub(super) by_operands: bool,
+    /// A tensor whose values must be known, so that the importer adds what it is computed from.
+    pub(super) computed: Option<TensorId>,
     /// Nodes of branches that are the cause, if there are any. They are reported instead of the operator.
     pub(super) nodes: Vec<RefusedNode>,
     /// Boxed, so that results stay small.
@@ -501,7 +504,15 @@ const EMPTY: &str = "tensors without elements are not supported: convert the mod
 
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self { reason: reason.into(), hint, excess: None, by_operands: false, nodes: Vec::new(), remedy: None }
+        Self {
+            reason: reason.into(),
+            hint,
+            excess: None,
+            by_operands: false,
+            computed: None,
+            nodes: Vec::new(),
+            remedy: None,
+        }
     }
 
     /// A problem of nodes in branches, of which there is at least one.
@@ -605,6 +616,11 @@ impl Problem {
     /// Marks a reason that states no extents, so that the importer adds those of the node's operands.
     pub(super) fn explained_by_operands(self) -> Self {
         Self { by_operands: true, ..self }
+    }
+
+    /// Marks a reason that ends with values that are computed in a run, so that the importer adds what from.
+    pub(super) fn explained_by_sources(self, computed: TensorId) -> Self {
+        Self { computed: Some(computed), ..self }
     }
 
     /// Returns whether an operand without elements may be the cause.

@@ -1,6 +1,7 @@
-//! Explains why a node is refused by its operands, with their names and extents as in the file.
+//! Explains why a node is refused: by its operands, with their names and extents as in the file, or by the inputs that a
+//! value is computed from.
 
-use super::{model::Node, value::Value};
+use super::{graph_lowering::GraphLowering, model::Node, value::Value};
 use crate::import::{error::Problem, label::label};
 
 /// Adds to a problem what only the node's operands say: which of them has no elements, or the extents of all if the
@@ -23,4 +24,18 @@ pub(super) fn explained(problem: Problem, node: &Node, operands: &[Option<Value>
         }
         _ => problem,
     }
+}
+
+/// Adds to a problem of values that a run computes the inputs that they are computed from.
+pub(super) fn with_sources(problem: Problem, lowering: &mut GraphLowering) -> Problem {
+    let Some(tensor) = problem.computed else { return problem };
+    let found = lowering.source_names(tensor).and_then(|names| Ok((names, lowering.deciding_inputs(tensor)?)));
+    let (names, inputs) = match found {
+        Ok(found) => found,
+        Err(excess) => return excess,
+    };
+    let is_input = lowering.graph.inputs.contains(&tensor);
+    let reason = if is_input || names.is_empty() { problem.reason } else { format!("{} from {names}", problem.reason) };
+    let problem = Problem { reason, computed: None, ..problem };
+    if problem.remedy.is_none() { problem.decided_by(inputs) } else { problem }
 }

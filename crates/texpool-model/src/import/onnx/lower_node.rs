@@ -3,7 +3,7 @@
 use super::{
     array::Array,
     bounded,
-    explained::explained,
+    explained::{explained, with_sources},
     functions::{Call, Operator, Place},
     graph_lowering::GraphLowering,
     integers,
@@ -101,7 +101,8 @@ pub(super) fn lower_node<'m>(
             ctx.give(0, result);
             ctx.meter().used_bytes()
         }
-        None => apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?,
+        None => apply(entry, fold, &mut ctx)
+            .map_err(|problem| with_sources(explained(problem, node, &ctx.operands), ctx.lowering))?,
     };
     if ctx.is_open {
         return Ok(());

@@ -136,12 +136,10 @@ impl<'c> NodeLowering<'c> {
                 {
                     let hint = "make it part of the model, bind the inputs that it is computed from to values, or bind it to \
                                 the most that it can be";
-                    return Err(Problem::new(reason, hint).sized_by(name));
+                    return Err(Problem::new(reason, hint).sized_by(name).explained_by_sources(value.tensor));
                 }
-                Err(Problem::new(
-                    reason,
-                    "make it part of the model, or bind the inputs that it is computed from to values",
-                ))
+                let hint = "make it part of the model, or bind the inputs that it is computed from to values";
+                Err(Problem::new(reason, hint).explained_by_sources(value.tensor))
             }
         }
     }
