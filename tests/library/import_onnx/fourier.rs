@@ -141,6 +141,65 @@ fn one_side_of_a_spectrum_becomes_the_signal_again() {
     }
 }
 
+/// Long transforms take two steps: forwards and backwards, of real and complex values, with one side or both, filled up and
+/// cut off.
+#[test]
+fn long_transforms_take_two_steps() {
+    for (count, length, parts, one_sided, inverse) in [
+        (1200, 1200, 1, true, false),
+        (1000, 1100, 1, false, false),
+        (1300, 1155, 2, false, true),
+        (1201, 1200, 2, false, false),
+        (601, 1200, 2, true, true),
+        (578, 1155, 2, true, true),
+    ] {
+        let mut m = Model::new();
+        m.input("x", &[1, count as i64, parts as i64]);
+        integer(&mut m, "length", length as i64);
+        let flags = [("onesided", Attr::Int(one_sided as i64)), ("inverse", Attr::Int(inverse as i64))];
+        m.node("DFT", &["x", "length"], &["y"], &flags);
+        m.output("y");
+        let graph = import(m.bytes()).unwrap();
+        let elements = graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).map(|own| own.len());
+        assert!(elements.sum::<usize>() < 4 * 9 * length, "{length}");
+        let x = values(count * parts);
+        let at = |i: usize| {
+            let part = |part: usize| x.get(i * parts + part).copied().map_or(0.0, f64::from);
+            if i < count { [part(0), if parts == 2 { part(1) } else { 0.0 }] } else { [0.0; 2] }
+        };
+        let is_real = one_sided && inverse;
+        let whole: Vec<[f64; 2]> = match is_real {
+            // The other side has the conjugate values, and the first and the middle one are real.
+            true => (0..length)
+                .map(|i| {
+                    let [re, im] = at(i.min(length - i));
+                    [
+                        re,
+                        if i == 0 || 2 * i == length {
+                            0.0
+                        } else if 2 * i < length {
+                            im
+                        } else {
+                            -im
+                        },
+                    ]
+                })
+                .collect(),
+            false => (0..length).map(at).collect(),
+        };
+        let bins = if one_sided && !inverse { length / 2 + 1 } else { length };
+        let scale = if inverse { length as f64 } else { 1.0 };
+        let of_results = if is_real { 1 } else { 2 };
+        let expected: Vec<f64> =
+            (0..bins).flat_map(|number| bin(&whole, number, inverse).into_iter().take(of_results)).collect();
+        let result = &reference::outputs(&graph, &[x]).unwrap()[0];
+        assert_eq!(result.len(), expected.len());
+        for (i, (&result, &expected)) in result.iter().zip(&expected).enumerate() {
+            assert!((f64::from(result) - expected / scale).abs() < 1e-3, "{length}, {i}: {result}, not {expected}");
+        }
+    }
+}
+
 #[test]
 fn transforms_that_make_no_sense_are_refused() {
     let refused = |op: &str, dims: &[i64], operands: &[&str], attributes: &[(&str, Attr)], why: &str| {

@@ -2,7 +2,14 @@
 
 use std::f64::consts::TAU;
 
-use super::{align::placed_as, concat::joined, matmul::product, shapes::reshaped, slice::take};
+use super::{
+    align::placed_as,
+    concat::joined,
+    fourier_steps::{Long, matrix},
+    matmul::product,
+    shapes::reshaped,
+    slice::take,
+};
 use crate::import::{
     common::{
         axes::{AxisRange, axis},
@@ -21,7 +28,7 @@ use crate::import::{
 use texpool_ops::graph::{Conv2d, ElementType, Op, Padding, Shape};
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("DFT", 17, Floats, "concat, dense, rearrange", Any, dft)
+    OnnxOpEntry::new("DFT", 17, Floats, "binary, concat, dense, rearrange", Any, dft)
         .limits("its length and axis must be known"),
     OnnxOpEntry::new("STFT", 17, Floats, "concat, conv, rearrange", Any, stft)
         .limits("its step, window and length must be known"),
@@ -107,19 +114,6 @@ fn dft(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let Transform { points, bins, .. } = transform;
     // Values beyond the length are left out, and missing ones are zero, so they need no rows.
     let read = present.min(if of_results == 1 { points / 2 + 1 } else { points });
-    let count = ctx.budget_for(&[read, parts, bins, of_results], 2 * size_of::<f32>(), 16)?;
-    let mut matrix = Vec::with_capacity(count);
-    for value in 0..read {
-        let of_bins: Vec<_> = (0..bins).map(|bin| transform.factors(value, bin)).collect();
-        let has_twin = of_results == 1 && value > 0 && 2 * value != points;
-        let times = if has_twin { 2.0 } else { 1.0 };
-        for part in 0..parts {
-            let row = of_bins.iter().flat_map(|factors| factors[part].iter().take(of_results));
-            matrix.extend(row.map(|factor| (times * factor) as f32));
-        }
-    }
-    let matrix = Array::of_floats(vec![read * parts, bins * of_results], ElementType::F32, &matrix);
-
     let x = match read < present {
         true => take(ctx, &x, &[(along, AxisRange { begin: 0, stride: 1, count: read })])?,
         false => x,
@@ -129,9 +123,22 @@ fn dft(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let mut back = vec![0; rank];
     perm.iter().enumerate().for_each(|(to, &from)| back[from] = to);
     let outer: Vec<usize> = perm[..rank - 2].iter().map(|&axis| dims[axis]).collect();
-    let x = ctx.compute(&x)?.transposed(&perm);
-    let vectors = reshaped(ctx.lowering, &Value::Computed(x), &[outer.iter().product(), read * parts])?;
-    let result = product(ctx, &vectors, &Value::Known(matrix))?;
+    let x = Value::Computed(ctx.compute(&x)?.transposed(&perm));
+    let vectors: usize = outer.iter().product();
+    let long = Long { transform, read, parts, of_results };
+    let result = if let Some(steps) = long.steps(vectors) {
+        let x = reshaped(ctx.lowering, &x, &[vectors, read, parts])?;
+        long.transformed(ctx, &x, steps)?
+    } else {
+        let has_twin = |value: usize| of_results == 1 && value > 0 && 2 * value != points;
+        let factors = |value, bin| {
+            let times = if has_twin(value) { 2.0 } else { 1.0 };
+            transform.factors(value, bin).map(|row| row.map(|factor| times * factor))
+        };
+        let matrix = matrix(ctx, [read, bins], [parts, of_results], factors)?;
+        let x = reshaped(ctx.lowering, &x, &[vectors, read * parts])?;
+        product(ctx, &x, &matrix)?
+    };
     let result = reshaped(ctx.lowering, &result, &[&outer[..], &[bins, of_results]].concat())?;
     let result = ctx.compute(&result)?.transposed(&back);
     ctx.give(0, Value::Computed(result));

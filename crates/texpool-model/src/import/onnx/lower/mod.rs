@@ -14,6 +14,7 @@ mod dynamic;
 mod einsum;
 mod found;
 mod fourier;
+mod fourier_steps;
 mod fused;
 mod gather;
 mod gather_nd;
