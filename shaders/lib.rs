@@ -27,6 +27,7 @@ wgsl! {
     FILL = "fill.wgsl";
     GATHER = "gather.wgsl";
     GRID_SAMPLE = "grid_sample.wgsl";
+    LOCATE = "locate.wgsl";
     LRN = "lrn.wgsl";
     MATMUL = "matmul.wgsl";
     MEAN = "mean.wgsl";
@@ -42,6 +43,7 @@ wgsl! {
     RESAMPLE = "resample.wgsl";
     RESIZE = "resize.wgsl";
     SEGMENT_REDUCE = "segment_reduce.wgsl";
+    SEGMENT_REDUCE_SORTED = "segment_reduce_sorted.wgsl";
     SEPARABLE = "separable.wgsl";
     SOFTMAX = "softmax.wgsl";
     SOFTMAX_WIDE = "softmax_wide.wgsl";
@@ -64,6 +66,7 @@ pub mod shared {
         ONE_TEXEL = "shared/one_texel.wgsl";
         REDUCTION = "shared/reduction.wgsl";
         REGION = "shared/region.wgsl";
+        SEGMENTS = "shared/segments.wgsl";
         SOFTMAX = "shared/softmax.wgsl";
         TEXEL = "shared/texel.wgsl";
         TOP_K = "shared/top_k.wgsl";

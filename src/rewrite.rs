@@ -3,5 +3,5 @@
 #[doc(inline)]
 pub use texpool_model::rewrite::{
     Fired, LARGE_MEAN, Location, MAX_ABSORBED, Numerics, RULES, Report, Rewritten, Rule, Rules, SkipReason, Skipped,
-    UnknownRule, rewrite, row_means, split, two_steps,
+    UnknownRule, rewrite, row_means, sorted_segments, split, two_steps,
 };

@@ -8,7 +8,7 @@ use texpool_compile::CompileOptions;
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines};
 use texpool_ops::graph::{
     Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Padding, Pool2d, PoolKind, Reduce,
-    ReduceKind, SeparableConv2d, Softmax, TopK, TransposeConv,
+    ReduceKind, SegmentKind, SegmentReduce, SeparableConv2d, Softmax, TopK, TransposeConv,
 };
 use texpool_plan::TexelFormat;
 
@@ -144,7 +144,7 @@ const LIMITED: [Case; 2] = [
 ];
 
 /// Operators that take several elements of a long axis in each round, with the greatest extents tested.
-const LONG: [(Case, usize); 4] = [
+const LONG: [(Case, usize); 5] = [
     (
         Case {
             name: "FullyConnected",
@@ -167,6 +167,21 @@ const LONG: [(Case, usize); 4] = [
             answer: |elements| elements + 1.0,
         },
         1 << 21,
+    ),
+    (
+        Case {
+            name: "SegmentReduce of one segment",
+            graph: |n| {
+                let mut b = GraphBuilder::new("segment");
+                let x = b.input("x", &[1, 1, n, 1]).unwrap();
+                let segments = b.constant("segments", &[1, 1, 1, n], &vec![0.0; n]).unwrap();
+                let op = Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum, sorted: false });
+                let y = b.node_to("y", op, &[x, segments], &[1, 1, 1, 1], Act::None).unwrap();
+                b.finish(&[y]).unwrap()
+            },
+            answer: |elements| elements + 1.0,
+        },
+        1 << 20,
     ),
     (
         Case {

@@ -285,10 +285,22 @@ fn operators_on_values_check_their_operands() {
     assert!(quantized(Shape::new(1, 1, 1, 1)).is_err());
     assert!(quantized(Shape::new(1, 1, 2, 2)).is_err());
     assert!(result(Op::CumSum(CumSum { axis: 4, exclusive: false, reverse: false }), &[x]).is_err());
-    let segments = |of, into| result(Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum }), &[of, into]);
+    let segments =
+        |of, into| result(Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum, sorted: false }), &[of, into]);
     assert!(segments(x, Shape::new(1, 1, 1, x.w)).is_ok());
     assert!(segments(x, Shape::new(1, 1, 1, x.w + 1)).is_err());
     assert!(segments(x, Shape::new(1, 1, 2, x.w)).is_err());
+    let listed = |into| result(Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum, sorted: true }), &[x, into]);
+    assert!(listed(Shape::new(1, 2, 2, 2)).is_ok());
+    assert!(listed(Shape::new(1, 1, 2, 2)).is_err());
+    assert!(listed(Shape::new(1, 1, 1, x.w)).is_err());
+    let located = |sums, ends, places| infer(&Op::Locate, &[sums, ends], places);
+    let (sums, ends) = (Shape::new(1, 4, 1, 5), Shape::new(1, 1, 1, 4));
+    assert!(located(sums, ends, Shape::new(1, 1, 1, 20)).is_ok());
+    assert!(located(sums, ends, Shape::new(1, 1, 1, 21)).is_err());
+    assert!(located(sums, ends, Shape::new(1, 2, 1, 5)).is_err());
+    assert!(located(sums, Shape::new(1, 1, 1, 5), ends).is_err());
+    assert!(located(x, ends, ends).is_err());
     assert!(result(Op::Lrn(Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }), &[x]).is_err());
     let sum = |arithmetic| result(Op::QuantizedAdd(QuantizedAdd { arithmetic, least: 0, most: 9 }), &[x, x]);
     let [one, less] = [1.0, 0.9].map(FixedPoint::new);

@@ -424,16 +424,29 @@ fn the_greatest_channels_come_in_order() {
     assert_eq!(top(false, true), [3.0, 0.0, 1.0]);
 }
 
+/// Flags 0 1 1, 0 0 0 and 1 0 1. Results behind the last one are the last place.
+#[test]
+fn flags_are_located_in_order() {
+    let sums = [0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0];
+    let located =
+        |places| run(Op::Locate, [1, 3, 1, 3], &sums, &[constant([1, 1, 1, 3], &[2.0, 2.0, 4.0])], [1, 1, 1, places]);
+    assert_eq!(located(9), [1.0, 2.0, 6.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0]);
+    assert_eq!(located(2), [1.0, 1.0]);
+}
+
 /// The example of TensorFlow's `unsorted_segment_sum`, with a segment from the end and one that does not exist.
 #[test]
 fn pixels_of_segments_are_combined_in_order() {
     let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 4.0, 3.0, 2.0, 1.0, 9.0, 9.0, 9.0, 9.0];
     let reduce = |kind| {
         let operands = [constant([1, 1, 1, 4], &[0.0, -2.0, 0.0, 3.0])];
-        run(Op::SegmentReduce(SegmentReduce { kind }), [1, 1, 4, 4], &x, &operands, [1, 1, 3, 4])
+        run(Op::SegmentReduce(SegmentReduce { kind, sorted: false }), [1, 1, 4, 4], &x, &operands, [1, 1, 3, 4])
     };
     assert_eq!(reduce(SegmentKind::Sum), [5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 7.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(reduce(SegmentKind::Prod), [4.0, 6.0, 6.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1.0, 1.0, 1.0, 1.0]);
+    let lists = constant([1, 2, 2, 2], &[0.0, 1.0, 0.0, 1.0, -1.0, 0.0, 1.0, 0.0]);
+    let sorted = Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum, sorted: true });
+    assert_eq!(run(sorted, [1, 1, 4, 4], &x, &[lists], [1, 1, 3, 4]), reduce(SegmentKind::Sum));
     let [none, all] = [[f32::NEG_INFINITY; 4], [f32::INFINITY; 4]];
     assert_eq!(reduce(SegmentKind::Max), [[4.0, 3.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], none].concat());
     assert_eq!(reduce(SegmentKind::Min), [[1.0, 2.0, 2.0, 1.0], [5.0, 6.0, 7.0, 8.0], all].concat());

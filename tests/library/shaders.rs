@@ -82,6 +82,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
         ],
     ),
     ("grid_sample", &[("LINEAR", Flag), ("BORDER", Flag), ("ALIGN_CORNERS", Flag), ("CONSTANT", Flag)]),
+    ("locate", &[]),
     ("lrn", &[]),
     (
         "matmul",
@@ -127,6 +128,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("resample", &[("TAPS", Sizes(&[1.0, 2.0, 4.0])), ("INTEGER", Flag), ("OUTSIDE", Flag)]),
     ("resize", &[("BILINEAR", Flag), ("COORDS", Named(&["COORDS_"]))]),
     ("segment_reduce", &[("KIND", Named(&["SEGMENT_"]))]),
+    ("segment_reduce_sorted", &[("KIND", Named(&["SEGMENT_"])), ("TAKEN", Sizes(&[1.0, 4.0]))]),
     (
         "separable",
         &[

@@ -311,7 +311,8 @@ pub(super) fn rewritten(
 ) -> Result<Rewritten, CompileError> {
     graph::check(graph)?;
     let split = rewrite::split(graph);
-    let steps = rewrite::two_steps(&split);
+    let sorted = rewrite::sorted_segments(&split, format.max_exact_integer());
+    let steps = rewrite::two_steps(&sorted);
     let least = if row_means { 1 } else { rewrite::LARGE_MEAN };
     let mut rewritten = rewrite::rewrite(&rewrite::row_means(&steps, least), rules);
     // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so the rewritten

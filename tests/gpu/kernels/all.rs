@@ -66,7 +66,11 @@ fn cases() -> Vec<Case> {
         (Op::Lrn(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }), vec![x()], X),
         (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
-        (Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum }), vec![x(), placed([1, 1, 1, 6])], [2, 4, 5, 8]),
+        (
+            Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum, sorted: false }),
+            vec![x(), placed([1, 1, 1, 6])],
+            [2, 4, 5, 8],
+        ),
         (
             Op::Recurrent(recurrent::plain(Cell::Plain)),
             vec![placed([2, 2, 6, 8]), recurrent::weights(2, 8, 8)],
@@ -91,6 +95,7 @@ fn cases() -> Vec<Case> {
         (Op::DynamicScale, vec![x()], [1, 1, 1, 2]),
         (Op::Extremes, vec![x()], [2, 4, 6, 2]),
         (Op::FullyConnected, vec![x(), constant([1, 1, 5, 8])], [2, 4, 6, 5]),
+        (Op::Locate, vec![placed([1, 4, 1, 6]), placed([1, 1, 1, 4])], [1, 1, 1, 23]),
         (Op::Prelu, vec![x(), placed([1, 1, 1, 8])], X),
         (Op::Tile, vec![x()], [2, 8, 6, 16]),
         (Op::Reshape, vec![x()], [1, 8, 8, 6]),
@@ -106,6 +111,7 @@ fn every_operator_agrees_with_its_reference() {
     let mut harness = Harness::new();
     harness.every_combination();
     for (op, operands, out) in cases {
+        harness.sorted(matches!(op, Op::Locate));
         case(&mut harness, op, &operands, out);
     }
 }

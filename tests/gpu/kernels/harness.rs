@@ -97,6 +97,8 @@ pub(crate) struct Harness {
     inputs: fn(f32) -> f32,
     /// Factor for every input except the first: indices have a wider range than other values.
     spread: f32,
+    /// Whether the channels of each input pixel ascend.
+    sorted: bool,
     /// Ways to store and pack weights, tested one after the other.
     packings: &'static [WeightPacking],
 }
@@ -122,6 +124,7 @@ impl Harness {
             every_combination: std::env::var_os(EVERY_TEST).is_some(),
             inputs: |x| x,
             spread: 1.0,
+            sorted: false,
             packings: &[WeightPacking::Texels],
         }
     }
@@ -134,6 +137,11 @@ impl Harness {
     /// Multiplies every input but the first from now on.
     pub(crate) fn spread(&mut self, factor: f32) {
         self.spread = factor;
+    }
+
+    /// Sorts the channels of each input pixel from now on.
+    pub(crate) fn sorted(&mut self, sorted: bool) {
+        self.sorted = sorted;
     }
 
     /// Makes the following checks pack weights in every way, with values that each packing holds exactly.
@@ -190,7 +198,7 @@ impl Harness {
     }
 
     fn run(&mut self, graph: &Graph, arrangement: u64, format: usize, packing: WeightPacking) -> Result<(), String> {
-        let map = self.inputs;
+        let (map, sorted) = (self.inputs, self.sorted);
         let (format, pipelines) = &mut self.pipelines[format];
         let graph = &packable(&rounded(graph, *format), packing, arrangement);
         let node = &graph.nodes[n(0)];
@@ -199,7 +207,11 @@ impl Harness {
             for &tensor in &graph.inputs {
                 let factor = if node.inputs.first() == Some(&tensor) { 1.0 } else { self.spread };
                 let values = rng.values(graph.shape(tensor).len()).into_iter();
-                inputs.push(values.map(|v| stored(map(v) * factor, *format)).collect::<Vec<f32>>());
+                let mut values: Vec<f32> = values.map(|v| stored(map(v) * factor, *format)).collect();
+                if sorted {
+                    values.chunks_mut(graph.shape(tensor).c).for_each(|pixel| pixel.sort_by(f32::total_cmp));
+                }
+                inputs.push(values);
             }
             inputs
         };

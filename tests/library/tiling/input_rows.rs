@@ -215,8 +215,11 @@ fn operators_along_axes() {
             agrees(&format!("running sum {axis} {exclusive} {reverse}"), &one(op, &[x], &[], ANY), claim);
         }
     }
-    let segments = Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum });
+    let segments = Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum, sorted: false });
     agrees("segments", &one(segments, &[[2, 4, 6, 5], [1, 1, 1, 6]], &[], [2, 4, 3, 5]), Claim::Safe);
+    let listed = Op::SegmentReduce(SegmentReduce { kind: SegmentKind::Sum, sorted: true });
+    agrees("listed segments", &one(listed, &[[2, 4, 6, 5], [1, 2, 2, 3]], &[], [2, 4, 3, 5]), Claim::Safe);
+    agrees("places", &one(Op::Locate, &[[1, 4, 1, 6], [1, 1, 1, 4]], &[], [1, 1, 1, 24]), Claim::Safe);
     for axis in 0..4 {
         let axes = std::array::from_fn(|i| i == axis);
         let op = Op::Reduce(Reduce { kind: ReduceKind::SumSquare, axes });

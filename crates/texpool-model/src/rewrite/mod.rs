@@ -48,6 +48,7 @@ mod same_size;
 mod separable;
 mod skip_reason;
 mod softmax;
+mod sorted_segments;
 mod split;
 mod term;
 mod transpose_chain;
@@ -65,6 +66,7 @@ pub use row_means::{LARGE_MEAN, row_means};
 pub use rule::Rule;
 pub use rules::{RULES, Rules, UnknownRule};
 pub use skip_reason::SkipReason;
+pub use sorted_segments::sorted_segments;
 pub use split::split;
 pub use two_steps::two_steps;
 

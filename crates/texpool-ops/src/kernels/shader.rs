@@ -11,6 +11,7 @@ pub(crate) mod helpers {
     pub(crate) const ONE_TEXEL: &str = texpool_shaders::shared::ONE_TEXEL;
     pub(crate) const REDUCTION: &str = texpool_shaders::shared::REDUCTION;
     pub(crate) const REGION: &str = texpool_shaders::shared::REGION;
+    pub(crate) const SEGMENTS: &str = texpool_shaders::shared::SEGMENTS;
     pub(crate) const SOFTMAX: &str = texpool_shaders::shared::SOFTMAX;
     pub(crate) const TOP_K: &str = texpool_shaders::shared::TOP_K;
     pub(crate) const TWO_OPERANDS: &str = texpool_shaders::shared::TWO_OPERANDS;

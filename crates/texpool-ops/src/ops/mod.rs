@@ -51,6 +51,7 @@ macro_rules! operators {
                 dynamic_quantize::DynamicScale,
                 dynamic_quantize::Extremes,
                 fully_connected::FullyConnected,
+                locate::Locate,
                 prelu::Prelu,
                 tile::Tile,
                 reshape::Reshape,
@@ -74,6 +75,7 @@ pub(crate) mod gather_elements;
 pub(crate) mod grid_sample;
 mod integers;
 mod layer_block;
+pub(crate) mod locate;
 mod lookup;
 mod lower;
 pub(crate) mod lrn;

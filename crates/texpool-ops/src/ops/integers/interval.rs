@@ -270,6 +270,7 @@ impl<'g> Intervals<'g> {
                 shape(0).map_or(Interval::ANY, |shape| Interval::whole(0.0, shape.c as f64))
             }
             Op::TopK(_) => x(0),
+            Op::Locate => Interval::whole(0.0, self.graph.shape(node.output).c as f64),
             Op::Pool2d(pool) if pool.kind == PoolKind::Max => x(0),
             Op::Resize(resize) if resize.mode == ResizeMode::LinearInteger => x(0),
             // The second operand only selects values.

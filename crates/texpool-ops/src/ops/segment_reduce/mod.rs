@@ -13,20 +13,28 @@ use crate::graph::Shape;
 /// segment is `i`, like TensorFlow's `unsorted_segment_sum`. Negative segments count from the end, and pixels of segments
 /// that do not exist are left out. The caller states the number of segments.
 ///
+/// With `sorted`, the second operand is `lists [1, rows, 2, size]`. The first pixel of row `i` has the segments of pixels
+/// `i * size` to `(i + 1) * size` in ascending order, and the second pixel the numbers of these pixels less `i * size`.
+/// Equal segments are in the order of their pixels. Negative segments do not exist.
+///
 /// ```
 /// use texpool::graph::{SegmentKind, SegmentReduce, Shape, infer};
 ///
 /// // Messages along 12 edges of a graph are added up at its 5 nodes.
 /// let (messages, nodes) = (Shape::new(1, 1, 12, 64), Shape::new(1, 1, 1, 12));
-/// let sums = SegmentReduce { kind: SegmentKind::Sum };
+/// let sums = SegmentReduce { kind: SegmentKind::Sum, sorted: false };
 /// let stated = Shape::new(1, 1, 5, 64);
 /// assert_eq!(infer(&sums.into(), &[messages, nodes], stated)?, stated);
+/// let lists = Shape::new(1, 3, 2, 4);
+/// assert_eq!(infer(&SegmentReduce { sorted: true, ..sums }.into(), &[messages, lists], stated)?, stated);
 /// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentReduce {
     /// Function of the pixels of a segment.
     pub kind: SegmentKind,
+    /// Whether the segments are listed in ascending order.
+    pub sorted: bool,
 }
 
 /// Functions of the pixels of a segment.
@@ -72,10 +80,16 @@ impl OpSchema for SegmentReduce {
 
     fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
         let (x, segments) = pair(inputs)?;
-        for outer in [segments.b, segments.h, segments.w] {
-            same("outer extents of the segments", 1, outer)?;
+        if self.sorted {
+            same("batches of the lists", 1, segments.b)?;
+            same("pixels of a row of the lists", 2, segments.w)?;
+            same("rows of the lists", x.w.div_ceil(segments.c.max(1)), segments.h)?;
+        } else {
+            for outer in [segments.b, segments.h, segments.w] {
+                same("outer extents of the segments", 1, outer)?;
+            }
+            same("segments of the pixels", x.w, segments.c)?;
         }
-        same("segments of the pixels", x.w, segments.c)?;
         Ok(Shape { w: stated.w, ..x })
     }
 

@@ -19,6 +19,21 @@ impl Reference for SegmentReduce {
             SegmentKind::Max => greater(a, b),
             SegmentKind::Min => lesser(a, b),
         };
+        if self.sorted {
+            let size = segments.shape.c;
+            return Ok(each(out, |[b, y, segment, c]| {
+                let mut value = self.kind.neutral();
+                for row in 0..segments.shape.h {
+                    for place in (0..size).filter(|&place| segments.at([0, row, 0, place]) == segment as f32) {
+                        let pixel = row * size + segments.at([0, row, 1, place]) as usize;
+                        if pixel < x.shape.w {
+                            value = combined(value, x.at([b, y, pixel, c]));
+                        }
+                    }
+                }
+                value
+            }));
+        }
         Ok(each(out, |[b, y, segment, c]| {
             let names = [segment as f32, segment as f32 - out.w as f32];
             let own = segments.data.iter().enumerate().filter(|(_, own)| names.contains(own));

@@ -1,7 +1,7 @@
 //! Lowers operators whose results have an extent that depends on values: NonZero, Compress and NonMaxSuppression.
 //!
-//! Flags say which places of a list are meant. Sorting the flags, of which equal ones stay in order, gives the numbers of
-//! those places first; the sum of the flags is the extent.
+//! Flags say which places of a list are meant. Each of these places is found by the running sums of the flags; the sum of
+//! all flags is the extent.
 
 use super::{
     align::placed_as,
@@ -26,30 +26,33 @@ use crate::import::{
     op_registry::{All, Floats},
 };
 use texpool_ops::graph::{
-    Binary, ElementType, NonMaxSuppression, Op, Reduce, ReduceKind, Shape, Threshold, TopK, Unary,
+    Binary, CumSum, ElementType, NonMaxSuppression, Op, Reduce, ReduceKind, Shape, Threshold, Unary,
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("NonZero", 9, All, "binary, reduce, top_k, unary", Any, non_zero)
+    OnnxOpEntry::new("NonZero", 9, All, "binary, cum_sum, locate, reduce, unary", Any, non_zero)
         .limits("not inside bodies and functions, unless the input is known")
         .fold(known_non_zero),
-    OnnxOpEntry::new("Compress", 9, All, "gather, reduce, top_k", Any, compress)
+    OnnxOpEntry::new("Compress", 9, All, "cum_sum, gather, locate, reduce", Any, compress)
         .limits("not inside bodies and functions, unless the condition is known")
         .fold(compress),
     OnnxOpEntry::new(
         "NonMaxSuppression",
         10,
         Floats,
-        "binary, gather, non_max_suppression, reduce, top_k, unary",
+        "binary, cum_sum, gather, locate, non_max_suppression, reduce, unary",
         Any,
         suppress,
     )
     .limits("number and limits must be known; 65536 boxes; not inside bodies and functions"),
 ];
 
+/// Most flags whose running sums are computed one after the other.
+const ROW: usize = 1024;
+
 /// Places that flags mean.
 struct Found {
-    /// Numbers of the places, and behind them those of the others.
+    /// Numbers of the places, and behind them that of the last flag.
     places: Computed,
     /// Number of places that are meant.
     count: Computed,
@@ -64,13 +67,33 @@ fn found(ctx: &mut NodeLowering<'_>, flags: &Value) -> Result<Found, Problem> {
     if number > MOST_PLACES {
         return Err(Problem::limit(format!("it selects among {number} places, at most {MOST_PLACES} are supported")));
     }
+    // As many rows as columns, so that neither sum is long.
+    let columns = if number <= ROW { number } else { number.isqrt().next_multiple_of(4) };
+    let rows = number.div_ceil(columns);
+    let mut flags = reshaped(ctx.lowering, flags, &[number])?;
+    let missing = rows * columns - number;
+    if missing > 0 {
+        let none = Array::of_ints(vec![1], ElementType::Bool, vec![0]).broadcast(&[missing], ctx.meter())?;
+        flags = joined(ctx, &[flags, Value::Known(none)], 0)?;
+    }
+    let dims = [rows, columns];
+    let flags = reshaped(ctx.lowering, &flags, &dims)?;
+    let flags = placed_as(ctx.lowering, &flags, &AtomLayout::of(&dims, &[vec![], vec![0], vec![], vec![1]]))?;
+    let (running, sum) = (
+        Op::CumSum(CumSum { axis: 3, exclusive: false, reverse: false }),
+        Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: [false, false, false, true] }),
+    );
+    let sums = ctx.emit(running.clone(), &[flags], Shape::new(1, rows, 1, columns))?;
+    let totals = ctx.emit(sum.clone(), &[flags], Shape::new(1, rows, 1, 1))?;
+    let (ends, count) = if rows == 1 {
+        (totals, totals)
+    } else {
+        let shape = Shape::new(1, 1, 1, rows);
+        let totals = ctx.lowering.reshape(totals, shape)?;
+        (ctx.emit(running, &[totals], shape)?, ctx.emit(sum, &[totals], Shape::new(1, 1, 1, 1))?)
+    };
     let row = AtomLayout::of(&[number], &[vec![], vec![], vec![], vec![0]]);
-    let flags = reshaped(ctx.lowering, flags, &[number])?;
-    let flags = placed_as(ctx.lowering, &flags, &row)?;
-    let sorted = Op::TopK(TopK { k: number, largest: true, indices: true });
-    let places = ctx.emit(sorted, &[flags], row.shape())?;
-    let sum = Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: [false, false, false, true] });
-    let count = ctx.emit(sum, &[flags], Shape::new(1, 1, 1, 1))?;
+    let places = ctx.emit(Op::Locate, &[sums, ends], row.shape())?;
     let elem = ElementType::I64;
     Ok(Found {
         places: Computed { tensor: places, dims: vec![number], layout: row, elem },

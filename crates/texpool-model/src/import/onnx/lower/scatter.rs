@@ -171,7 +171,7 @@ fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         let (dims, into) = (scatter.indices.dims(), scatter.data.dims());
         return Err(Problem::unsupported(format!("its indices have the extents {dims:?}, and its data {into:?}")));
     }
-    if let Some(shared) = shared_indices(ctx, &scatter) {
+    if let Some(shared) = shared_indices(ctx, &scatter)? {
         let Scatter { data, updates, reduction, .. } = &scatter;
         let result = written_by(ctx, data, updates, &shared, along, *reduction)?;
         ctx.give(0, Value::Computed(result));
@@ -187,13 +187,25 @@ fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 }
 
 /// Returns the indices as a list, if they are the same along all other axes.
-fn shared_indices(ctx: &NodeLowering<'_>, scatter: &Scatter) -> Option<Value> {
+fn shared_indices(ctx: &mut NodeLowering<'_>, scatter: &Scatter) -> Result<Option<Value>, Problem> {
     let is_list = |dims: &[usize]| dims.iter().enumerate().all(|(axis, &extent)| axis == scatter.along || extent == 1);
     if is_list(scatter.indices.dims()) {
-        return Some(scatter.indices.clone());
+        return Ok(Some(scatter.indices.clone()));
     }
-    let repeated = ctx.lowering.before_repeating(&scatter.indices)?;
-    is_list(&repeated.dims).then(|| Value::Computed(repeated.clone()))
+    if let Value::Known(indices) = &scatter.indices {
+        ctx.budget_for(indices.dims(), size_of::<i64>(), 1)?;
+        return Ok(repeated_list(indices, scatter.along).map(Value::Known));
+    }
+    let repeated = ctx.lowering.before_repeating(&scatter.indices).filter(|repeated| is_list(&repeated.dims));
+    Ok(repeated.cloned().map(Value::Computed))
+}
+
+/// Returns the elements along an axis, if they are the same along all other axes.
+fn repeated_list(indices: &Array, along: usize) -> Option<Array> {
+    let (list, extent, inner) = (indices.to_i64()?, indices.dims()[along], strides(indices.dims())[along]);
+    let own: Vec<i64> = (0..extent).map(|i| list[i * inner]).collect();
+    let is_own = |(flat, &index): (usize, &i64)| index == own[flat / inner % extent];
+    list.iter().enumerate().all(is_own).then(|| Array::of_ints(vec![extent], indices.element_type(), own))
 }
 
 /// Writes updates to data by a list of indices, one for each place of the updates along an axis.
@@ -241,7 +253,7 @@ fn segments(
     let from = if x.known().is_some() { ctx.lowering.stored(from)? } else { from };
     dims[along] = places;
     let layout = by_pixel(&dims);
-    let tensor = ctx.emit(Op::SegmentReduce(SegmentReduce { kind }), &[from, row], layout.shape())?;
+    let tensor = ctx.emit(Op::SegmentReduce(SegmentReduce { kind, sorted: false }), &[from, row], layout.shape())?;
     Ok(Computed { tensor, layout: layout.tidy(&dims), dims, elem: x.element_type() })
 }
 

@@ -130,7 +130,7 @@ fn reduced(
     let width = ctx.shape(x).len() / segments.count.max(1);
     let rows = ctx.view(x, Shape::new(1, 1, segments.count, width))?;
     let shape = Shape::new(1, 1, count, width);
-    ctx.emit_as(Op::SegmentReduce(SegmentReduce { kind }), &[rows, segments.numbers], Act::None, shape)
+    ctx.emit_as(Op::SegmentReduce(SegmentReduce { kind, sorted: false }), &[rows, segments.numbers], Act::None, shape)
 }
 
 /// The last segment decides how many there are.
