@@ -104,8 +104,9 @@ impl Listing<'_> {
         let number = row.c;
         let size = number.min(ROW);
         let rows = number.div_ceil(size);
-        // Those that do not exist become one number on each side, so that sums are exact.
-        let clip = Op::Unary(Unary::Clip { min: -1.0 - places, max: places });
+        // Those that do not exist become one number on each side, so that sums are exact. The lower one may be rounded to
+        // the next number, and is negative even then.
+        let clip = Op::Unary(Unary::Clip { min: -2.0 - places, max: places });
         let own = self.node(clip, &[segments], row);
         let (zero, count) =
             (self.constant(&[0.0], Shape::new(1, 1, 1, 1)), self.constant(&[places], Shape::new(1, 1, 1, 1)));
