@@ -1,5 +1,5 @@
-// Places that have a flag, found by running sums: a row of the first operand has the sums of its own flags, and the second
-// operand those of whole rows. One texel an invocation, which searches for four places at once.
+// Places that have a flag, found by running sums: a row of the first operand has the sums of its own flags, and the
+// second operand those of whole rows. One texel an invocation, which searches for four places at once.
 
 // The highest power of two that is not above a number.
 fn leading(number: u32) -> u32 { return 1u << firstLeadingBit(number); }

@@ -1,6 +1,6 @@
-// Reductions of the pixels of each segment, which are listed in ascending order: row `i` of the lists has the segments of
-// as many pixels as it has channels in its first pixel, and the numbers of these pixels within the row in its second. One
-// texel an invocation, which finds its own pixels in each row.
+// Reductions of the pixels of each segment, which are listed in ascending order: row `i` of the lists has the segments
+// of as many pixels as it has channels in its first pixel, and the numbers of these pixels within the row in its
+// second. One texel an invocation, which finds its own pixels in each row.
 
 struct Params {
     neutral: f32,   // the result of a segment without pixels

@@ -141,8 +141,8 @@ fn one_side_of_a_spectrum_becomes_the_signal_again() {
     }
 }
 
-/// Long transforms take two steps: forwards and backwards, of real and complex values, with one side or both, filled up and
-/// cut off.
+/// Long transforms take two steps: forwards and backwards, of real and complex values, with one side or both, filled up
+/// and cut off.
 #[test]
 fn long_transforms_take_two_steps() {
     for (count, length, parts, one_sided, inverse) in [

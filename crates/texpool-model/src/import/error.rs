@@ -32,9 +32,9 @@ pub struct UnsupportedOp {
     pub reason: String,
     /// Advice for the model's owner.
     pub hint: String,
-    /// Inputs of the model that decide whether the operator is needed, or how often, or that give an operand which must be
-    /// known. Values for all of them ([`constants`](super::ImportOptions::constants)) may help. Empty if some of them hold
-    /// too much to be bound.
+    /// Inputs of the model that decide whether the operator is needed, or how often, or that give an operand which must
+    /// be known. Values for all of them ([`constants`](super::ImportOptions::constants)) may help. Empty if some of
+    /// them hold too much to be bound.
     pub inputs: Vec<String>,
     /// Integer that a run computes, and that the operator takes as an extent. Its greatest value
     /// ([`bounds`](super::ImportOptions::bounds)) may help.

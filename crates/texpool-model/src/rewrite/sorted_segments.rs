@@ -1,7 +1,7 @@
 //! Sorts the segments of large reductions, so that a result searches for its own pixels instead of comparing all. A run
-//! sorts rows of segments, because a workgroup sorts a row at once, and a result searches every row. Constant segments are
-//! sorted here, as one row. This is not a rule, because it makes the graph larger. It is applied in every plan, so that all
-//! plans produce the same bits.
+//! sorts rows of segments, because a workgroup sorts a row at once, and a result searches every row. Constant segments
+//! are sorted here, as one row. This is not a rule, because it makes the graph larger. It is applied in every plan, so
+//! that all plans produce the same bits.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -104,8 +104,8 @@ impl Listing<'_> {
         let number = row.c;
         let size = number.min(ROW);
         let rows = number.div_ceil(size);
-        // Those that do not exist become one number on each side, so that sums are exact. The lower one may be rounded to
-        // the next number, and is negative even then.
+        // Those that do not exist become one number on each side, so that sums are exact. The lower one may be rounded
+        // to the next number, and is negative even then.
         let clip = Op::Unary(Unary::Clip { min: -2.0 - places, max: places });
         let own = self.node(clip, &[segments], row);
         let (zero, count) =

@@ -1,5 +1,5 @@
-//! Explains why a node is refused: by its operands, with their names and extents as in the file, or by the inputs that a
-//! value is computed from.
+//! Explains why a node is refused: by its operands, with their names and extents as in the file, or by the inputs that
+//! a value is computed from.
 
 use super::{graph_lowering::GraphLowering, model::Node, value::Value};
 use crate::import::{error::Problem, label::label};

@@ -9,9 +9,9 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// `sums [1, h, 1, w], ends [1, 1, 1, h]`: the numbers of the places that have a flag, in their order. A row of `sums` has
-/// the running sums of `w` flags, which are zeros and ones; `ends` has the running sums over whole rows. Results behind the
-/// last flag are the number of the last place. The caller states the number of results.
+/// `sums [1, h, 1, w], ends [1, 1, 1, h]`: the numbers of the places that have a flag, in their order. A row of `sums`
+/// has the running sums of `w` flags, which are zeros and ones; `ends` has the running sums over whole rows. Results
+/// behind the last flag are the number of the last place. The caller states the number of results.
 ///
 /// ```
 /// use texpool::graph::{Op, Shape, infer};

@@ -13,9 +13,9 @@ use crate::graph::Shape;
 /// segment is `i`, like TensorFlow's `unsorted_segment_sum`. Negative segments count from the end, and pixels of segments
 /// that do not exist are left out. The caller states the number of segments.
 ///
-/// With `sorted`, the second operand is `lists [1, rows, 2, size]`. The first pixel of row `i` has the segments of pixels
-/// `i * size` to `(i + 1) * size` in ascending order, and the second pixel the numbers of these pixels less `i * size`.
-/// Equal segments are in the order of their pixels. Negative segments do not exist.
+/// With `sorted`, the second operand is `lists [1, rows, 2, size]`. The first pixel of row `i` has the segments of
+/// pixels `i * size` to `(i + 1) * size` in ascending order, and the second pixel the numbers of these pixels less
+/// `i * size`. Equal segments are in the order of their pixels. Negative segments do not exist.
 ///
 /// ```
 /// use texpool::graph::{SegmentKind, SegmentReduce, Shape, infer};

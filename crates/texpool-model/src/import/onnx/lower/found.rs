@@ -1,7 +1,7 @@
 //! Lowers operators whose results have an extent that depends on values: NonZero, Compress and NonMaxSuppression.
 //!
-//! Flags say which places of a list are meant. Each of these places is found by the running sums of the flags; the sum of
-//! all flags is the extent.
+//! Flags say which places of a list are meant. Each of these places is found by the running sums of the flags; the sum
+//! of all flags is the extent.
 
 use super::{
     align::placed_as,
@@ -52,7 +52,7 @@ const ROW: usize = 1024;
 
 /// Places that flags mean.
 struct Found {
-    /// Numbers of the places, and behind them that of the last flag.
+    /// Numbers of the places, and behind them that of the last place.
     places: Computed,
     /// Number of places that are meant.
     count: Computed,

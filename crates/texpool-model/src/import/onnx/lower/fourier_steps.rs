@@ -1,6 +1,6 @@
-//! Computes a long Fourier transform in two steps of shorter ones, as Cooley and Tukey do. Of `a * b` values, every b-th
-//! ones are transformed by a matrix for `a` values; each result is turned by an angle, and every a-th bin is a transform of
-//! `b` of them. Two steps take `a + b` products for a bin in place of `a * b`, and matrices as small.
+//! Computes a long Fourier transform in two steps of shorter ones, as Cooley and Tukey do. Of `a * b` values, every
+//! b-th ones are transformed by a matrix for `a` values; each result is turned by an angle, and every a-th bin is a
+//! transform of `b` of them. Two steps take `a + b` products for a bin in place of `a * b`, and matrices as small.
 
 use super::{basic::two, concat::joined, matmul::product, shapes::reshaped, slice::take};
 use crate::import::{
@@ -10,8 +10,8 @@ use crate::import::{
 };
 use texpool_ops::graph::{Binary, ElementType};
 
-/// Nanoseconds that parts of a transform take on lavapipe: reading an element of a matrix, a product, a value that two steps
-/// turn and rearrange, and the dispatches of two steps.
+/// Nanoseconds that parts of a transform take on lavapipe: reading an element of a matrix, a product, a value that two
+/// steps turn and rearrange, and the dispatches of two steps.
 const ELEMENT: f64 = 1.5;
 const PRODUCT: f64 = 0.13;
 const VALUE: f64 = 220.0;
