@@ -36,7 +36,7 @@ const MAX_THOROUGH_STEPS: u64 = 2_500;
 
 /// Memory that a plan with fewer steps may take above the smallest, as a fraction of the device memory: 1/64. Few row
 /// layouts are as tight as the tightest one: MobileNet v2 has a third of the steps for 1.4 % more memory.
-const NEARLY: u64 = 64;
+pub(super) const NEARLY: u64 = 64;
 
 /// A variant and the costs of its cascades.
 pub(super) struct VariantFront<'a> {
