@@ -15,7 +15,7 @@ use texpool_ops::{
 
 pub(super) const RULE: Rule = Rule {
     name: "activation",
-    about: "lets the node that computes a value apply the activation that follows, also through a reshape between them",
+    about: "applies an activation in the node that computes its operand, also through a reshape between them",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

@@ -14,9 +14,9 @@ use texpool_ops::graph::{Act, Binary, Node, NodeId, Op, TensorId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "affine-chain",
-    about: "makes one multiplication and one addition, or either alone, of a chain of sums, differences, products and \
-            quotients with constants (one value, or one a channel), unless a constant is added and taken off again that \
-            is large enough to round the value on purpose, or the result is the angle of a sine, cosine or tangent",
+    about: "merges a chain of sums, differences, products and quotients with constants (one value, or one per \
+            channel) into at most one multiplication and one addition, unless a large constant rounds the value on \
+            purpose or the result is an angle",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

@@ -12,8 +12,8 @@ use texpool_ops::graph::{Binary, NodeId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "bounds",
-    about: "makes the greater or lesser of a value and a number, and bounds of bounds, one function of the value: \
-            RELU, RELU6, RELU_N1_TO_1 where it is one",
+    about: "turns minima and maxima with a number, and chains of them, into one function: RELU, RELU6 or \
+            RELU_N1_TO_1 where possible",
     numerics: Numerics::SignedZero,
     order: Order::Forward,
     propose,

@@ -11,7 +11,7 @@ use texpool_ops::graph::{Node, NodeId};
 
 pub(super) const RULE: Rule = Rule {
     name: "common-subexpression",
-    about: "lets nodes that compute the same of the same operands share one result",
+    about: "shares one result among nodes that compute the same function of the same operands",
     // Attributes that differ only in the sign of a zero count as equal.
     numerics: Numerics::SignedZero,
     order: Order::Forward,

@@ -13,8 +13,8 @@ use texpool_ops::graph::{Act, Concat, Epilogue, Node, NodeId, Op, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-activation",
-    about: "lets the nodes that compute the parts of a concatenation apply its activations, each to its own, also \
-            through reshapes between them: the concatenation is left as nothing but a place for its parts",
+    about: "applies the activations of a concatenation in the nodes that compute its parts, also through reshapes, \
+            so that it only joins them",
     numerics: Numerics::Exact,
     // The outer of two nested concatenations comes first. The inner one then passes the activations on in the same
     // sweep.

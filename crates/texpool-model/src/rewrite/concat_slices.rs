@@ -11,7 +11,7 @@ use texpool_ops::graph::{Concat, Node, NodeId, Op, StridedSlice, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-slices",
-    about: "makes a reshape of a concatenation of all slices of a tensor in their order",
+    about: "turns a concatenation of all slices of a tensor, in their order, into a reshape",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

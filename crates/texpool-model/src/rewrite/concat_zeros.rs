@@ -11,7 +11,7 @@ use texpool_ops::graph::{Concat, Node, NodeId, Op, Pad, PadMode, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "concat-zeros",
-    about: "makes the concatenation of a value with constant zeros, in front of it or behind it, a pad of the value",
+    about: "turns a concatenation of a value with constant zeros, before or behind it, into a pad",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

@@ -17,8 +17,8 @@ use texpool_ops::graph::{
 
 pub(super) const RULE: Rule = Rule {
     name: "constant-epilogue",
-    about: "lets the node that computes a value add, multiply by or divide by the constant that follows: scale and \
-            shift of a normalisation, biases of a product",
+    about: "adds, multiplies by or divides by a constant in the node that computes the other operand: scale and \
+            shift of a normalization, biases of a product",
     numerics: Numerics::Exact,
     // Other rules recognise functions by these nodes, and fold constants into weights.
     order: Order::Last,

@@ -10,7 +10,7 @@ use texpool_ops::graph::NodeId;
 
 pub(super) const RULE: Rule = Rule {
     name: "dead",
-    about: "takes out nodes whose results are neither read nor taken by the caller",
+    about: "removes nodes whose results nothing reads",
     numerics: Numerics::Exact,
     // Backward: readers come after the node that they read, so a whole chain of dead nodes is removed in one sweep.
     order: Order::Backward,

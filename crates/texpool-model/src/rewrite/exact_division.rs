@@ -10,7 +10,7 @@ use texpool_ops::graph::{Binary, Constant, Node, NodeId, Op, Tensor};
 
 pub(super) const RULE: Rule = Rule {
     name: "exact-division",
-    about: "makes a division by constant powers of two a multiplication by their reciprocals",
+    about: "turns divisions by constant powers of two into multiplications by their reciprocals",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

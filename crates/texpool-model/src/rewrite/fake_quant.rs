@@ -12,7 +12,7 @@ use texpool_ops::graph::{Binary, NodeId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "fake-quant",
-    about: "makes a quantisation and the multiplication by its scale one function of the value",
+    about: "merges a quantisation and the multiplication by its scale into one function",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

@@ -12,7 +12,7 @@ use texpool_ops::graph::{Node, NodeId, Op};
 
 pub(super) const RULE: Rule = Rule {
     name: "flatten",
-    about: "lets a fully connected node read the operand of a reshape that could be no view",
+    about: "lets a fully connected layer read the operand of a reshape that moves texels",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

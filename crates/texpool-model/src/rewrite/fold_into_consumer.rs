@@ -15,9 +15,9 @@ use texpool_ops::graph::{Binary, Node, NodeId, Op, Softmax, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "arithmetic-ahead",
-    about: "folds a constant (one value, or one a channel) that is added, subtracted, multiplied or divided by into \
-            the convolution, fully connected or softmax node after it; sums only where that adds no border, or they \
-            are left in front of the product before them",
+    about: "folds a constant (one value, or one per channel) that is added, subtracted, multiplied or divided by \
+            into the layer or softmax after it; sums only if the layer has no border, else they move in front of the \
+            product before them",
     numerics: Numerics::Reassociates,
     // Backward: after folding the last of several operations, the one before it is next to the convolution and is
     // folded in the same sweep.

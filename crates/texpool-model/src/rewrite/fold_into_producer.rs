@@ -13,8 +13,8 @@ use texpool_ops::graph::{Node, NodeId, Op, TensorId};
 
 pub(super) const RULE: Rule = Rule {
     name: "arithmetic",
-    about: "folds a constant (one value, or one a channel) that is added, subtracted, multiplied or divided by into \
-            the weights and bias of the convolution or fully connected node before it",
+    about: "folds a constant (one value, or one per channel) that is added, subtracted, multiplied or divided by \
+            into the weights and bias of the layer before it",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

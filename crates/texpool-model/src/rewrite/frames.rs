@@ -13,8 +13,8 @@ use texpool_ops::graph::{Conv2d, Node, NodeId, Op, Padding, Shape, Tensor};
 
 pub(super) const RULE: Rule = Rule {
     name: "frames",
-    about: "reads the samples of each stride as the channels of a pixel, for a convolution along a signal of few channels \
-            whose window is a multiple of its stride",
+    about: "reads the samples of a stride as the channels of a pixel, in a convolution along a signal of few \
+            channels whose window is a multiple of its stride",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

@@ -14,7 +14,7 @@ use texpool_ops::graph::{NodeId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "gelu",
-    about: "recognises Gelu written out, by the error function or its approximation by TANH, factors in any order",
+    about: "recognises Gelu written out, by the error function or its TANH approximation, with factors in any order",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

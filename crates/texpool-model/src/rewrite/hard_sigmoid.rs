@@ -12,7 +12,8 @@ use texpool_ops::graph::{NodeId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "hard-activation",
-    about: "recognises HardSigmoid and HARD_SWISH written out: a bounded sum divided by its bound, a value times that",
+    about: "recognises HardSigmoid and HARD_SWISH written out: a bounded sum divided by its bound, and a value times \
+            that",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

@@ -16,8 +16,8 @@ use texpool_ops::graph::{
 
 pub(super) const RULE: Rule = Rule {
     name: "heads",
-    about: "makes one DEPTH_TO_SPACE or SPACE_TO_DEPTH of a reshape and a transpose that divide channels among rows or \
-            join them, as attention does with its heads",
+    about: "turns a reshape and a transpose that divide channels among rows, or join them, into one DEPTH_TO_SPACE \
+            or SPACE_TO_DEPTH, such as those of attention heads",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

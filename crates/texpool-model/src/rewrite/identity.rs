@@ -14,8 +14,8 @@ use texpool_ops::graph::{
 
 pub(super) const RULE: Rule = Rule {
     name: "identity",
-    about: "takes out nodes that compute nothing: reshapes, resizes to the nearest, tiles, pads, slices, transposes and \
-            concatenations that change nothing, pools of one pixel, + 0 and * 1, masks that keep all",
+    about: "removes nodes that change nothing: reshapes, nearest resizes, tiles, pads, slices, transposes and \
+            concatenations without effect, pools of one pixel, + 0, * 1, and masks that keep everything",
     numerics: Numerics::SignedZero,
     order: Order::Forward,
     propose,

@@ -13,8 +13,8 @@ use texpool_ops::graph::{Conv2d, DepthOrder, DepthToSpace, Node, NodeId, Op, Sha
 
 pub(super) const RULE: Rule = Rule {
     name: "layer-slices",
-    about: "computes slices of a layer's channels by layers of their own, if nothing else reads the layer, such as queries, \
-            keys and values, also past the division among heads",
+    about: "computes slices of a layer's channels by separate layers if nothing else reads the layer, such as \
+            queries, keys and values, also behind the division among heads",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

@@ -11,7 +11,7 @@ use texpool_ops::graph::{Constant, MatMul, Node, NodeId, Op, Shape, Tensor};
 
 pub(super) const RULE: Rule = Rule {
     name: "linear",
-    about: "makes a matrix product by one constant matrix a fully connected node",
+    about: "turns a matrix product with one constant matrix into a fully connected layer",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

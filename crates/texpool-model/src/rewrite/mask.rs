@@ -11,7 +11,7 @@ use texpool_ops::graph::{Binary, Constant, NodeId, Op, Tensor};
 
 pub(super) const RULE: Rule = Rule {
     name: "mask",
-    about: "makes what a constant mask keeps nothing of zeros",
+    about: "turns values that a constant mask never keeps into zeros",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

@@ -13,8 +13,8 @@ use texpool_ops::graph::{Binary, Node, NodeId, Normalize, Op, ReduceKind, Statis
 
 pub(super) const RULE: Rule = Rule {
     name: "normalization",
-    about: "recognises what layer, instance, RMS and L2 normalization compute before they scale: a value, or its distance \
-            from the mean, divided by the root of the mean or the sum of its square, a number added or a lower bound set",
+    about: "recognises layer, instance, RMS and L2 normalization before their scale: a value, or its distance from \
+            the mean, divided by the root of a mean or sum of squares, with a number added or a lower bound",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

@@ -14,8 +14,8 @@ use texpool_ops::graph::{
 
 pub(super) const RULE: Rule = Rule {
     name: "pad",
-    about: "adds zeros put around an image to the padding of the convolutions that read it, and to that of greatest \
-            value pools where no value is below zero",
+    about: "adds zeros around an image to the padding of the convolutions that read it, and of max pools if no value \
+            is negative",
     numerics: Numerics::SignedZero,
     // Backward: once the pad next to a convolution is merged, the pad before it is next to the convolution.
     order: Order::Backward,

@@ -12,7 +12,7 @@ use texpool_ops::graph::{Binary, NodeId, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "power",
-    about: "makes a value times itself and powers of 2, 1/2, -1/2 and -1 squares, roots and reciprocals",
+    about: "turns a value times itself, and powers of 2, 1/2, -1/2 and -1, into squares, roots and reciprocals",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

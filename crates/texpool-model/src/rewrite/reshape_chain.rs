@@ -11,7 +11,7 @@ use texpool_ops::graph::{Node, NodeId, Op};
 
 pub(super) const RULE: Rule = Rule {
     name: "reshape-chain",
-    about: "makes one reshape of two that follow each other",
+    about: "merges two consecutive reshapes",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

@@ -12,8 +12,8 @@ use texpool_ops::graph::{Act, Binary, Epilogue, Node, NodeId, Op, Pad, PadMode, 
 
 pub(super) const RULE: Rule = Rule {
     name: "residual",
-    about: "lets a convolution or fully connected node add the other operand of the addition that follows, zeros put \
-            behind that operand's last channel left out",
+    about: "adds the other operand of an addition in the layer that computes the first one; zeros behind the last \
+            channel are left out",
     numerics: Numerics::SignedZero,
     order: Order::Forward,
     propose,

@@ -11,7 +11,7 @@ use texpool_ops::graph::NodeId;
 ///
 /// let dead = RULES.iter().find(|rule| rule.name == "dead").unwrap();
 /// assert_eq!(dead.numerics, Numerics::Exact);
-/// assert_eq!(dead.about, "takes out nodes whose results are neither read nor taken by the caller");
+/// assert_eq!(dead.about, "removes nodes whose results nothing reads");
 /// ```
 pub struct Rule {
     /// Name that switches the rule on and off.

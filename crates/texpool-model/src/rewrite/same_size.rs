@@ -11,7 +11,7 @@ use texpool_ops::graph::{NodeId, Op, ResizeMode};
 
 pub(super) const RULE: Rule = Rule {
     name: "same-size",
-    about: "takes out linear resizes to the size that there is: each pixel is itself, and no part of its neighbours",
+    about: "removes linear resizes to the same size, in which each pixel keeps its value",
     // The resize multiplies the neighbours by zero, which turns an infinity into NaN.
     numerics: Numerics::Reassociates,
     order: Order::Forward,

@@ -11,7 +11,7 @@ use texpool_ops::graph::{Binary, Op, ReduceKind, Softmax, Unary};
 
 pub(super) const RULE: Rule = Rule {
     name: "softmax",
-    about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out, the greatest value subtracted first",
+    about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out, with the maximum subtracted first",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose: |ctx, id| {
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 /// file's nodes return NaN but a softmax returns a number, so this rule is off by default.
 pub(super) const UNSAFE_RULE: Rule = Rule {
     name: "softmax-unshifted",
-    about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out without the greatest value subtracted first",
+    about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out, without the maximum subtracted first",
     numerics: Numerics::ChangesRange,
     order: Order::Forward,
     propose: |ctx, id| recognised(ctx, id, |ctx, whole| find_match(ctx, whole).map(pattern)),

@@ -11,7 +11,7 @@ use texpool_ops::graph::{Node, NodeId, Op, Transpose};
 
 pub(super) const RULE: Rule = Rule {
     name: "transpose-chain",
-    about: "makes one transpose of two that follow each other",
+    about: "merges two consecutive transposes",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,

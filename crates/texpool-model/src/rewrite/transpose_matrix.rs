@@ -11,7 +11,8 @@ use texpool_ops::graph::{MatMul, Node, NodeId, Op, Transpose};
 
 pub(super) const RULE: Rule = Rule {
     name: "transposed-matrix",
-    about: "lets a matrix product read the second matrix that is transposed for it, such as the keys of an attention",
+    about: "reads the second matrix of a product directly instead of a transposed copy, such as the keys of an \
+            attention",
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

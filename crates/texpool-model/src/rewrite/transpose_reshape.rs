@@ -11,7 +11,7 @@ use texpool_ops::graph::{Node, NodeId, Op, Transpose};
 
 pub(super) const RULE: Rule = Rule {
     name: "transpose-as-reshape",
-    about: "turns a transpose that leaves the order of the elements as it is into a reshape",
+    about: "turns a transpose that keeps the order of the elements into a reshape",
     numerics: Numerics::Exact,
     order: Order::Forward,
     propose,
