@@ -370,8 +370,8 @@ fn rules_say_what_they_do_to_numbers() {
     let why = |rules: &str| String::from_utf8(texpool(&["plan", &model, "--why", "--rules", rules]).stdout).unwrap();
     let text = why("exact");
     for line in [
-        "  activation           exact         lets",
-        "  residual             signed-zero   (off) lets",
+        "  activation           exact         applies",
+        "  residual             signed-zero   (off) adds",
         "(off) folds a constant",
     ] {
         assert!(text.contains(line), "`{line}` is missing: {text}");
