@@ -222,7 +222,7 @@ impl Block {
         let kind = layer.kind();
         let [pixels, slices] = match ClassBlocks::of(class) {
             Some(blocks) => blocks.block(layer),
-            None => of_software(kind, layer.slices),
+            None => of_software(kind, layer),
         };
         Self { kind, pixels, slices }
     }
@@ -232,14 +232,15 @@ impl Block {
 ///
 /// Measured on lavapipe: 8x2 is within a tenth of 8x4, which takes twice as long to compile and pays off only for long
 /// sums. One or two pixels cannot fill a block of eight, so such layers (a classifier's last) use one pixel and up to
-/// four slices.
-fn of_software(kind: BlockKind, slices: usize) -> [usize; 2] {
+/// four slices. Frames of a signal are often four, of which a block of eight would compute each twice.
+fn of_software(kind: BlockKind, layer: &Layer) -> [usize; 2] {
+    let pixels = within(MAX_PIXELS as usize, layer.pixels);
     match kind {
         // Rounded up to reduce the number of pipelines; the shader does not store slices past the last.
-        BlockKind::FewPixels => [1, within(MAX_SLICES as usize, slices)],
-        BlockKind::OneSlice => [MAX_PIXELS as usize, 1],
-        BlockKind::LongSums => [MAX_PIXELS as usize, MAX_SLICES as usize],
-        BlockKind::Usual => [MAX_PIXELS as usize, 2],
+        BlockKind::FewPixels => [1, within(MAX_SLICES as usize, layer.slices)],
+        BlockKind::OneSlice => [pixels, 1],
+        BlockKind::LongSums => [pixels, MAX_SLICES as usize],
+        BlockKind::Usual => [pixels, 2],
     }
 }
 
@@ -263,7 +264,7 @@ mod tests {
         use DeviceClass::{Adreno, Amd, Apple, Intel, Mali, Nvidia, PowerVr, Software, Unknown};
         let layers = [layer(112, 256, 64), layer(56, 64, 16), layer(14, 256, 64), layer(7, 512, 128), layer(2, 64, 16)];
         for (class, expected) in [
-            (Software, [[8, 2], [8, 2], [8, 2], [8, 4], [8, 2]]),
+            (Software, [[8, 2], [8, 2], [8, 2], [8, 4], [4, 2]]),
             (Nvidia, [[2, 4], [1, 4], [1, 1], [1, 1], [1, 1]]),
             (Amd, [[4, 2], [4, 1], [1, 1], [1, 1], [1, 1]]),
             (Adreno, [[4, 2], [4, 2], [4, 2], [4, 2], [1, 1]]),
@@ -282,8 +283,9 @@ mod tests {
     fn software_devices_have_the_blocks_of_lavapipe() {
         let of =
             |pixels, slices, depth| block(DeviceClass::Software, &Layer { pixels, slices, depth, is_pointwise: true });
-        assert_eq!([of(1, 3, 100), of(2, 1, 1), of(3, 1, 200)], [[1, 4], [1, 1], [8, 1]]);
-        assert_eq!([of(3, 4, 96), of(3, 4, 95), of(3, 3, 96)], [[8, 4], [8, 2], [8, 2]]);
+        assert_eq!([of(1, 3, 100), of(2, 1, 1), of(3, 1, 200)], [[1, 4], [1, 1], [4, 1]]);
+        assert_eq!([of(5, 4, 96), of(5, 4, 95), of(5, 3, 96)], [[8, 4], [8, 2], [8, 2]]);
+        assert_eq!([of(3, 4, 96), of(4, 4, 95)], [[4, 4], [4, 2]]);
     }
 
     /// Whatever the layer, shaders can compute the block, and it has no pixels and few slices past the last.

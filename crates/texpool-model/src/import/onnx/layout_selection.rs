@@ -12,13 +12,10 @@ pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) ->
     if layout.places.iter().all(alike) {
         return Ok(layout.clone());
     }
-    let sequence = layout.sequence();
-    let mut runs: Vec<Vec<usize>> = Vec::new();
-    for &atom in &sequence {
-        match runs.last_mut() {
-            Some(run) if mark(run[0]) == mark(atom) => run.push(atom),
-            _ => runs.push(vec![atom]),
-        }
+    // Axes are divided where their atoms differ, so that rows of other atoms stay where they are.
+    let mut runs: Vec<Vec<usize>> = layout.places.iter().flat_map(|list| runs_of(list, &mark)).collect();
+    if runs.len() > 4 {
+        runs = runs_of(&layout.sequence(), &mark);
     }
     // There are only four axes. With more than four runs, those with the same mark are merged, although more elements
     // move.
@@ -33,6 +30,11 @@ pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) ->
         runs = groups;
     }
     placed(layout, &runs)
+}
+
+/// Divides atoms into runs of the same mark.
+fn runs_of<M: PartialEq>(atoms: &[usize], mark: &impl Fn(usize) -> M) -> Vec<Vec<usize>> {
+    atoms.chunk_by(|&a, &b| mark(a) == mark(b)).map(<[usize]>::to_vec).collect()
 }
 
 /// Puts these groups of atoms on the axes, in order.
