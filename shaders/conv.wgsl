@@ -13,12 +13,6 @@ struct Params {
     in_group: u32,        // input channels of a group
 }
 
-// The next row of an image, or the first one of the next image.
-fn next_row(row: Division, height: u32) -> Division {
-    let last = row.rest + 1u == height;
-    return Division(select(row.quotient, row.quotient + 1u, last), select(row.rest + 1u, 0u, last));
-}
-
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
@@ -43,16 +37,16 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var x: array<u32, MAX_PIXELS>;
     var image: array<u32, MAX_PIXELS>;
     // Pixels from the end on repeat the last one.
-    var pixel = dense_pixel(first, dst.w);
-    var place = divided(pixel.row, dst.h);
+    var pixel = divided(first, dst.w);
+    var place = divided(pixel.quotient, dst.h);
     for (var p = 0u; p < PIXELS; p++) {
         y[p] = place.rest * args.stride.x;
-        x[p] = pixel.x * args.stride.y;
+        x[p] = pixel.rest * args.stride.y;
         image[p] = place.quotient * src.h;
         if first + p + 1u < end {
-            let row = pixel.row;
-            pixel = next_pixel(pixel, dst.w);
-            if pixel.row != row { place = next_row(place, dst.h); }
+            let row = pixel.quotient;
+            pixel = next_division(pixel, dst.w);
+            if pixel.quotient != row { place = next_division(place, dst.h); }
         }
     }
     var sums: Sums;

@@ -9,7 +9,7 @@ fn rows_before(ends: Tensor, numbers: vec4<f32>) -> vec4<u32> {
     var found = vec4(0u);
     for (var step = leading(ends.c); step > 0u; step >>= 1u) {
         let next = found + step;
-        // Those beyond the last row are read at its place, and not taken.
+        // Rows beyond the last one read its sum, and are not counted.
         let last = min(next, vec4(ends.c)) - 1u;
         let sums = vec4(end_of(ends, last.x), end_of(ends, last.y), end_of(ends, last.z), end_of(ends, last.w));
         found = select(found, next, (next <= vec4(ends.c)) & (sums <= numbers));

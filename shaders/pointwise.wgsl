@@ -29,10 +29,10 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
 
     // Pixels from the end on repeat the last one.
     var texel: array<u32, MAX_PIXELS>;
-    var pixel = dense_pixel(first, src.w);
+    var pixel = divided(first, src.w);
     for (var p = 0u; p < PIXELS; p++) {
-        texel[p] = texel_of(src, pixel.row, start, pixel.x);
-        if first + p + 1u < end { pixel = next_pixel(pixel, src.w); }
+        texel[p] = texel_of(src, pixel.quotient, start, pixel.rest);
+        if first + p + 1u < end { pixel = next_division(pixel, src.w); }
     }
     var sums: Sums;
     var weights: BlockWeights;

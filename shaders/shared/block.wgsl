@@ -8,22 +8,6 @@ override THREE: bool = false;
 alias PixelValues = array<vec4<f32>, MAX_PIXELS>;
 alias Sums = array<array<vec4<f32>, MAX_SLICES>, MAX_PIXELS>;
 
-// A pixel in dense order: its row, counted through all images, and its column.
-struct DensePixel {
-    row: u32,
-    x: u32,
-}
-
-fn dense_pixel(i: u32, width: u32) -> DensePixel {
-    let place = divided(i, width);
-    return DensePixel(place.quotient, place.rest);
-}
-
-fn next_pixel(pixel: DensePixel, width: u32) -> DensePixel {
-    let last = pixel.x + 1u == width;
-    return DensePixel(select(pixel.row, pixel.row + 1u, last), select(pixel.x + 1u, 0u, last));
-}
-
 // The weights of each slice: the texel to read next, and the scale.
 struct BlockWeights {
     texel: array<u32, MAX_SLICES>,
@@ -75,12 +59,13 @@ fn add_products(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>,
 
 // Stores the block's pixels, the first being `first`; pixels from `end` on are dropped.
 fn store_block(sums: ptr<function, Sums>, dst: Tensor, first: u32, end: u32, slice: u32) {
-    var pixel = dense_pixel(first, dst.w);
+    // Row, counted through all images, and column.
+    var pixel = divided(first, dst.w);
     for (var p = 0u; p < PIXELS; p++) {
         if first + p >= end { break; }
         for (var s = 0u; s < SLICES; s++) {
-            if slice + s < dst.slices { store_output(dst, pixel.row, pixel.x, slice + s, (*sums)[p][s]); }
+            if slice + s < dst.slices { store_output(dst, pixel.quotient, pixel.rest, slice + s, (*sums)[p][s]); }
         }
-        pixel = next_pixel(pixel, dst.w);
+        pixel = next_division(pixel, dst.w);
     }
 }

@@ -110,6 +110,12 @@ fn divided(n: u32, by: u32) -> Division {
     return Division(corrected, rest - select(0u, by, above) + select(0u, by, below));
 }
 
+// The division of the number that follows.
+fn next_division(number: Division, by: u32) -> Division {
+    let last = number.rest + 1u == by;
+    return Division(select(number.quotient, number.quotient + 1u, last), select(number.rest + 1u, 0u, last));
+}
+
 // Position of a texel of the result: pixel `x` of `slice` of `row`, which is image row `y` of batch `b`.
 struct OutputTexel {
     row: u32,

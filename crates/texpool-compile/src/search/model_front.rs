@@ -27,8 +27,8 @@ use texpool_plan::{Progress, SearchBudget, SearchControl};
 const THOROUGH_STRIPES: u64 = 3_000_000;
 const QUICK_STRIPES: u64 = 1_000_000;
 
-/// How many times as fast a plan must be to be preferred to the smallest one, for nearly the same memory. Batches of
-/// small networks had plans of 50,000 steps that took 270 times as long for 1 % less memory. A choice.
+/// Speed-up from which a plan is preferred to the smallest one, if it takes nearly the same memory. Batches of small
+/// networks had plans of 50,000 steps that took 270 times as long for 1 % less memory. The value is a choice.
 const MUCH_FASTER: f64 = 8.0;
 
 pub(crate) struct ModelFront<'a> {

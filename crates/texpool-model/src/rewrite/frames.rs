@@ -1,6 +1,6 @@
 //! Reads the frames of a signal as pixels: a convolution over few channels whose stride divides its window, as Fourier
-//! transforms of speech are exported, becomes one over as many pixels less as the stride has, each with the channels of a
-//! stride. Its input fills whole texels then, instead of one lane of each.
+//! transforms of speech are exported, becomes one over fewer pixels, each of which has the samples of a stride as its
+//! channels. Its input fills whole texels then, instead of one lane of each.
 
 use super::{
     context::RewriteContext,
@@ -28,17 +28,12 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let [x, window] = [signal, weights].map(|tensor| ctx.graph.shape(tensor));
     let is_signal = x.h == 1 && window.h == 1 && x.c < 4 && conv.padding == Padding::default();
     let is_framed = stride > 1 && window.w.is_multiple_of(stride) && x.w.is_multiple_of(stride);
-    // Reshapes of inputs, and of other reshapes, are no additional step.
-    let is_free = match ctx.producer(signal) {
-        Some(producer) => matches!(ctx.node(producer).op, Op::Reshape) && ctx.check_one_use(signal).is_ok(),
-        None => false,
-    };
-    if !is_signal || !is_framed || conv.dilation[1] != 1 || !is_free || node.integers.is_some() {
-        return Ok(None);
-    }
+    // The reshape that makes the signal makes its frames instead, which adds no step.
     let Some(reshape) = ctx.producer(signal) else { return Ok(None) };
     let reshape_node = ctx.node(reshape);
-    if !reshape_node.epilogue.is_empty() {
+    let is_free =
+        reshape_node.op == Op::Reshape && reshape_node.epilogue.is_empty() && ctx.check_one_use(signal).is_ok();
+    if !is_signal || !is_framed || conv.dilation[1] != 1 || !is_free || node.integers.is_some() {
         return Ok(None);
     }
     let mut edit = Edit::default();

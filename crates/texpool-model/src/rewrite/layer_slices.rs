@@ -54,11 +54,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     if places.len() < slices.len() {
         return Err(SkipReason::SeveralParts);
     }
-    let mut edit = Edit::default();
-    let unused = places.iter().skip(slices.len()).chain([&id].into_iter().filter(|_| divided.views.is_empty()));
-    for &place in unused {
-        edit = edit.remove(place);
-    }
+    let unused = if divided.views.is_empty() { &[id][..] } else { &places[slices.len()..] };
+    let mut edit = unused.iter().fold(Edit::default(), |edit, &place| edit.remove(place));
     for ((slice, &reader), &place) in slices.iter().zip(readers).zip(&places) {
         let inputs = inputs_of(ctx, layer, slice, &mut edit)?;
         let node = ctx.node(reader);

@@ -17,7 +17,7 @@ const ROW: usize = 1024;
 const MANY_READS: usize = 1 << 20;
 
 /// Sorts the segments of every large reduction of segments, and all constant ones, which kernels do not read unsorted.
-/// Borrows the graph if there is none. `most` is the greatest integer up to which texels hold every integer.
+/// Borrows the graph if it has no such reduction. Texels hold every integer up to `most`.
 ///
 /// ```
 /// use texpool::rewrite::sorted_segments;
@@ -69,7 +69,7 @@ fn should_sort(graph: &Graph, node: &Node) -> bool {
 struct Listing<'g> {
     graph: &'g mut Graph,
     most: usize,
-    /// That of the reduction.
+    /// Position of the reduction in the file.
     op_index: usize,
 }
 
@@ -104,7 +104,7 @@ impl Listing<'_> {
         let number = row.c;
         let size = number.min(ROW);
         let rows = number.div_ceil(size);
-        // Those that do not exist become one number on each side, so that sums are exact. The lower one may be rounded
+        // Segments that do not exist become one number on each side, so that sums are exact. The lower one may be rounded
         // to the next number, and is negative even then.
         let clip = Op::Unary(Unary::Clip { min: -2.0 - places, max: places });
         let own = self.node(clip, &[segments], row);

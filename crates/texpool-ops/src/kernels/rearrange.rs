@@ -62,9 +62,9 @@ pub(crate) enum Map {
     },
     /// Same position in dense order.
     Reshape,
-    /// Moves channels to blocks of so many rows and columns.
+    /// Moves channels to blocks of `[rows, columns]` pixels.
     DepthToSpace([usize; 2], DepthOrder),
-    /// Moves blocks of so many rows and columns to channels.
+    /// Moves blocks of `[rows, columns]` pixels to channels.
     SpaceToDepth([usize; 2]),
 }
 

@@ -33,7 +33,7 @@ use crate::graph::Shape;
 pub struct SegmentReduce {
     /// Function of the pixels of a segment.
     pub kind: SegmentKind,
-    /// Whether the segments are listed in ascending order.
+    /// True if the segments are sorted, in lists of ascending order.
     pub sorted: bool,
 }
 

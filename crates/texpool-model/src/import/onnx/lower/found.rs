@@ -67,7 +67,7 @@ fn found(ctx: &mut NodeLowering<'_>, flags: &Value) -> Result<Found, Problem> {
     if number > MOST_PLACES {
         return Err(Problem::limit(format!("it selects among {number} places, at most {MOST_PLACES} are supported")));
     }
-    // As many rows as columns, so that neither sum is long.
+    // Rows and columns are equally many, so that both sums are short.
     let columns = if number <= ROW { number } else { number.isqrt().next_multiple_of(4) };
     let rows = number.div_ceil(columns);
     let mut flags = reshaped(ctx.lowering, flags, &[number])?;

@@ -131,7 +131,7 @@ fn turned(
     let &[_, values, bins, parts] = x.dims() else { return Ok(x.clone()) };
     let elem = x.element_type();
     ctx.budget_for(&[values, bins, parts], 4 * size_of::<f32>(), 16)?;
-    // What a part of the result takes from the same part, and from the other one.
+    // Factors of the same part and of the other part, for each part of the result.
     let [own, other] = [true, false].map(|is_own| {
         let places = (0..values).flat_map(|value| (0..bins).map(move |bin| (value, bin)));
         let factors: Vec<f32> = places
