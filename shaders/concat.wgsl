@@ -32,20 +32,22 @@ fn row_of(t: Tensor, o: vec3<u32>, begin: vec4<u32>) -> u32 {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
+    if id >= dispatch.items { return; }
     let corner = args.corner;
     let box = args.extents;
-    let line = dispatch.first + id / (box.x * box.y);
-    let i = id % (box.x * box.y);
-    let x = corner.x + i % box.x;
-    let slice = corner.y + i / box.x;
-    let y = corner.z + line % box.z;
-    let batch = corner.w + line / box.z;
+    let in_line = divided(id, box.x * box.y);
+    let in_slice = divided(in_line.rest, box.x);
+    let line = dispatch.first + in_line.quotient;
+    let in_image = divided(line, box.z);
+    let x = corner.x + in_slice.rest;
+    let slice = corner.y + in_slice.quotient;
+    let y = corner.z + in_image.rest;
+    let batch = corner.w + in_image.quotient;
     let row = batch * dst.h + y;
     let o = vec3(batch, y, x);
     var value = vec4(0.0);

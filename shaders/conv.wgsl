@@ -14,13 +14,13 @@ struct Params {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
+    if id >= dispatch.items { return; }
     // Blocks run on over the ends of rows, so that narrow images fill them, too.
     let begin_pixel = dispatch.first_row * dst.w;
     let end = dispatch.end_row * dst.w;

@@ -26,20 +26,23 @@ fn advance(values: ptr<function, PixelValues>, last: vec4<f32>) {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let row = dispatch.first_row + id / args.blocks % (dispatch.end_row - dispatch.first_row);
-    let ox = (id % args.blocks) * PIXELS;
-    let slice = dispatch.first_slice + id / args.blocks / (dispatch.end_row - dispatch.first_row) * SLICES;
+    if id >= dispatch.items { return; }
+    let block = divided(id, args.blocks);
+    let strip = divided(block.quotient, dispatch.end_row - dispatch.first_row);
+    let row = dispatch.first_row + strip.rest;
+    let ox = block.rest * PIXELS;
+    let slice = dispatch.first_slice + strip.quotient * SLICES;
+    let place = divided(row, dst.h);
     // Both wrap below zero to beyond any extent.
-    let top = (row % dst.h) * args.stride_y - args.padding.x;
+    let top = place.rest * args.stride_y - args.padding.x;
     let left = ox * STRIDE_X - args.padding.y;
-    let image = (row / dst.h) * src.h;
+    let image = place.quotient * src.h;
 
     var sums: Sums;
     var weights: BlockWeights;

@@ -70,22 +70,24 @@ fn sum_with_four(src: Tensor, dst: Tensor, line: Line, i: u32, sum: vec4<f32>) -
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let src = input_tensor();
     let axis = params().axis;
+    if id >= dispatch.items { return; }
     // Lines are numbered by the pixel, the slice and the row, less what the axis is.
     let widths = select(src.w, 1u, axis == 2u);
     let depths = select(src.slices, 1u, axis == 3u);
-    let outer = dispatch.first + id / (widths * depths);
+    let pixel = divided(id, widths);
+    let place = divided(pixel.quotient, depths);
+    let outer = dispatch.first + place.quotient;
     let row = select(outer, outer * src.h, axis == 1u);
     let row_step = vec4(src.h, 1u, 0u, 0u)[axis];
     let length = vec4(src.b, src.h, src.w, src.slices)[axis];
-    let slice = id / widths % depths;
-    let line = Line(axis, row, row_step, slice, id % widths, length, dispatch.first_row, dispatch.end_row);
+    let slice = place.rest;
+    let line = Line(axis, row, row_step, slice, pixel.rest, length, dispatch.first_row, dispatch.end_row);
     var sum = vec4(0.0);
     for (var i = 0u; i < length; i += TAKEN) {
         if is_behind(line, i) { break; }

@@ -53,15 +53,16 @@ fn sum_with_four(src: Tensor, o: Dense, k: u32, sum: vec4<f32>) -> vec4<f32> {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let pixel = dispatch.first_row * dst.w + id / args.slices;
-    let slice = dispatch.first_slice + id % args.slices;
+    if id >= dispatch.items { return; }
+    let place = divided(id, args.slices);
+    let pixel = dispatch.first_row * dst.w + place.quotient;
+    let slice = dispatch.first_slice + place.rest;
     let fours = (args.inputs + 3u) / 4u;
     let weights = dispatch.weight_base + slice * (SCALE_TEXELS + fours * MATRIX_TEXELS);
     let scale = weight_scale(weights, dispatch.weight_shift);
@@ -78,5 +79,6 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             sum = sum_with_four(src, o, k + 12u, sum);
         }
     }
-    store_output(dst, pixel / dst.w, pixel % dst.w, slice, sum);
+    let result = divided(pixel, dst.w);
+    store_output(dst, result.quotient, result.rest, slice, sum);
 }

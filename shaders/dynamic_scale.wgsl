@@ -10,10 +10,9 @@ var<workgroup> ranges: array<ValueRange, LANES>;
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(global_invocation_id) global: vec3<u32>,
-    @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let id = begin(global, group);
+    let id = begin(global);
     let src = input_tensor();
     let row_texels = src.slices * src.w;
     let texels = src.b * src.h * row_texels;

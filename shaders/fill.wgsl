@@ -27,12 +27,12 @@ fn texel_around(i: u32, width: u32, part: Params) -> u32 {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
+    if id >= dispatch.items { return; }
     let row_texels = dst.slices * dst.w;
     var row = id / row_texels;
     var texel = id % row_texels;

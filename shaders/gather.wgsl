@@ -48,7 +48,7 @@ fn source_of(o: vec4<u32>, dst: Tensor, there: bool) -> vec4<u32> {
         let inside = found >= -f32(args.extent) && found < f32(args.extent);
         // Once for each index: by the first element of the result that it gives.
         let first = ELEMENTWISE || all((o == vec4(0u)) | (vec4(0u, 1u, 2u, 3u) == vec4(args.axis)));
-        if there && first && !inside { count_clamped(COUNT_OUTSIDE, 1u); }
+        if there && first && !inside && !is_repeated { count_clamped(COUNT_OUTSIDE, 1u); }
         let index = i32(found);
         s[args.axis] = u32(clamp(select(index, index + extent, index < 0), 0, extent - 1));
     }

@@ -42,24 +42,27 @@ fn right(t: Tensor, texel: u32) -> vec4<f32> {
 
 // First texel of the row of `t` that is read for a row of the result.
 fn repeated_start(t: Tensor, dst: Tensor, row: u32, constant: bool) -> u32 {
-    let source = select(row / dst.h, 0u, t.b == 1u) * t.h + select(row % dst.h, 0u, t.h == 1u);
+    let place = divided(row, dst.h);
+    let source = select(place.quotient, 0u, t.b == 1u) * t.h + select(place.rest, 0u, t.h == 1u);
     if constant { return source * t.slices * t.pitch; }
     return row_start(t, source);
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let a = left_tensor();
     let b = right_tensor();
     let blocks = params().blocks;
-    let first = (id % blocks) * PIXELS;
+    if id >= dispatch.items { return; }
+    let block = divided(id, blocks);
+    let first = block.rest * PIXELS;
     let groups = (dst.slices + SLICES - 1u) / SLICES;
-    let slice = ((id / blocks) % groups) * SLICES;
-    let row = dispatch.first_row + id / (blocks * groups);
+    let line = divided(block.quotient, groups);
+    let slice = line.rest * SLICES;
+    let row = dispatch.first_row + line.quotient;
     let a_start = repeated_start(a, dst, row, CONSTANT == CONSTANT_LEFT);
     let b_start = repeated_start(b, dst, row, CONSTANT == CONSTANT_RIGHT);
 

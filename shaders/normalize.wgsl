@@ -127,11 +127,10 @@ fn store_four(src: Tensor, dst: Tensor, group: Normalized, i: u32) {
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(global_invocation_id) global: vec3<u32>,
-    @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     // Every lane reaches every barrier: a team beyond the last group repeats it and stores nothing.
-    let id = begin(global, group);
+    let id = begin(global);
     let dispatch = dispatch_params();
     let args = params();
     let which = min(id, dispatch.items - 1u) / TEAM;

@@ -10,12 +10,13 @@ struct Params {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let src = input_tensor();
+    let args = params();
+    if id >= dispatch.items { return; }
     // Blocks run on over the ends of rows, so that narrow images fill them, too.
     let begin_pixel = dispatch.first_row * dst.w;
     let end = dispatch.end_row * dst.w;
@@ -23,7 +24,6 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let block = divided(id, blocks);
     let first = begin_pixel + block.rest * PIXELS;
     let slice = dispatch.first_slice + block.quotient * SLICES;
-    let args = params();
     // The span of input slices starts where the group of the slice's first channel does.
     let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - args.span);
 

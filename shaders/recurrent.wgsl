@@ -207,11 +207,10 @@ fn new_hidden(
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(global_invocation_id) global: vec3<u32>,
-    @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     // Every lane reaches every barrier: a group beyond the last row repeats it and stores nothing.
-    let id = begin(global, group);
+    let id = begin(global);
     let dispatch = dispatch_params();
     let stores = id < dispatch.items;
     let src = input_tensor();

@@ -23,11 +23,10 @@ fn place_of(region: Region, src: Tensor, i: u32) -> RegionTexel {
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(global_invocation_id) global: vec3<u32>,
-    @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     // Every lane reaches every barrier: a group beyond the last texel repeats it and stores nothing.
-    let id = begin(global, group);
+    let id = begin(global);
     let dispatch = dispatch_params();
     let args = params();
     let dst = output_tensor();

@@ -104,22 +104,25 @@ fn store_slice(block: ptr<function, Block>, dst: Tensor, s: u32) {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
+    if id >= dispatch.items { return; }
     let parts = (dst.slices + SLICES - 1u) / SLICES;
-    let ox = (id % args.blocks) * PIXELS;
-    let slice = (id / args.blocks % parts) * SLICES;
-    let row = dispatch.first_row + id / args.blocks / parts;
+    let block = divided(id, args.blocks);
+    let line = divided(block.quotient, parts);
+    let ox = block.rest * PIXELS;
+    let slice = line.rest * SLICES;
+    let row = dispatch.first_row + line.quotient;
+    let place = divided(row, dst.h);
 
     var window: Window;
     window.left = ox * STRIDE_X - args.padding.y;
-    let image = (row / dst.h) * src.h;
-    let top = (row % dst.h) * args.stride_y - args.padding.x;
+    let image = place.quotient * src.h;
+    let top = place.rest * args.stride_y - args.padding.x;
     for (var ky = 0u; ky < WINDOW_Y; ky++) {
         // Wraps below zero to beyond any height.
         let iy = top + ky * args.dilation_y;

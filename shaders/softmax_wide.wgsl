@@ -5,16 +5,15 @@ var<workgroup> parts: array<f32, LANES>;
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(global_invocation_id) global: vec3<u32>,
-    @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     // Every lane reaches every barrier: a group beyond the last pixel repeats it and stores nothing.
-    let id = begin(global, group);
+    let id = begin(global);
     let dispatch = dispatch_params();
-    let pixel = min(id, dispatch.items - 1u) / LANES;
     let src = input_tensor();
-    let row = dispatch.first_row + pixel / src.w;
-    let x = pixel % src.w;
+    let pixel = divided(min(id, dispatch.items - 1u) / LANES, src.w);
+    let row = dispatch.first_row + pixel.quotient;
+    let x = pixel.rest;
     let start = row_start(src, row) + x;
     parts[lane] = greatest_of(src, start, lane, LANES);
     workgroupBarrier();

@@ -181,21 +181,21 @@ fn sort(lane: u32) {
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(global_invocation_id) global: vec3<u32>,
-    @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     // Every lane reaches every barrier: a group beyond the last window repeats it and stores nothing.
-    let id = begin(global, group);
+    let id = begin(global);
     let dispatch = dispatch_params();
     let dst = output_tensor();
     let src = input_tensor();
-    let window = min(id, dispatch.items - 1u) / LANES;
+    let numbered = min(id, dispatch.items - 1u) / LANES;
     let windows = (dst.c + TOP_K_WINDOW - 1u) / TOP_K_WINDOW;
-    let place = window % windows * TOP_K_WINDOW;
+    let window = divided(numbered, windows);
+    let place = window.rest * TOP_K_WINDOW;
     let places = min(TOP_K_WINDOW, dst.c - place);
-    let pixel = window / windows;
-    let row = dispatch.first_row + pixel / src.w;
-    let x = pixel % src.w;
+    let pixel = divided(window.quotient, src.w);
+    let row = dispatch.first_row + pixel.quotient;
+    let x = pixel.rest;
     let start = row_start(src, row) + x;
     var first = Channel(0u, 0u);
     if WINDOWED { first = bound(src, start, lane, place, false); }

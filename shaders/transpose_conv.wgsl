@@ -16,25 +16,28 @@ struct Params {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let args = params();
     let dst = output_tensor();
     let src = input_tensor();
-    let block = id % args.blocks;
+    if id >= dispatch.items { return; }
+    let blocks = divided(id, args.blocks);
     let slice_blocks = (dst.slices + SLICES - 1u) / SLICES;
-    let row = dispatch.first_row + id / args.blocks / slice_blocks;
-    let slice = id / args.blocks % slice_blocks * SLICES;
+    let line = divided(blocks.quotient, slice_blocks);
+    let row = dispatch.first_row + line.quotient;
+    let slice = line.rest * SLICES;
     let step = args.stride.y;
-    let left = block / step * (PIXELS * step) + block % step;
+    let strip = divided(blocks.rest, step);
+    let left = strip.quotient * (PIXELS * step) + strip.rest;
     if left >= dst.w { return; }
     // The span of input slices starts where the group of the slice's first channel does.
     let begins = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - args.span);
     // In the full result a tap `k` comes from input pixel `(full - k * dilation) / stride`, where that is whole.
-    let full = vec2(row % dst.h, left) + args.cut;
-    let image = (row / dst.h) * src.h;
+    let place = divided(row, dst.h);
+    let full = vec2(place.rest, left) + args.cut;
+    let image = place.quotient * src.h;
     // Without dilation every `stride`-th tap hits an input pixel; with dilation, each tap is tested.
     let dense = args.dilation == vec2(1u);
     let first = select(vec2(0u), full % args.stride, dense);

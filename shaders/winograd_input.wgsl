@@ -65,17 +65,20 @@ fn store_row(dst: Tensor, src: Tensor, at: vec3<u32>, i: u32, v: Line) {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let src = input_tensor();
     let padding = params().padding;
+    if id >= dispatch.items { return; }
     // Row of tiles, column of tiles, slice of the input.
-    let at = vec3(dispatch.first_row + id / dst.w / src.slices, id % dst.w, id / dst.w % src.slices);
-    let image = (at.x / dst.h) * src.h;
-    let y = (at.x % dst.h) * TILE - padding.x;
+    let tile = divided(id, dst.w);
+    let line = divided(tile.quotient, src.slices);
+    let at = vec3(dispatch.first_row + line.quotient, tile.rest, line.rest);
+    let tile_row = divided(at.x, dst.h);
+    let image = tile_row.quotient * src.h;
+    let y = tile_row.rest * TILE - padding.x;
     let x = at.y * TILE - padding.y;
     let c0 = column(src, image, at.z, y, x);
     let c1 = column(src, image, at.z, y, x + 1u);

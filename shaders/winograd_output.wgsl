@@ -64,15 +64,17 @@ fn store_row(dst: Tensor, image: u32, y: u32, x: u32, slice: u32, v: Line) {
 }
 
 @compute @workgroup_size(LANES)
-fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-    let id = begin(global, group);
+fn main(@builtin(global_invocation_id) global: vec3<u32>) {
+    let id = begin(global);
     let dispatch = dispatch_params();
-    if id >= dispatch.items { return; }
     let dst = output_tensor();
     let src = input_tensor();
-    let tile = id % src.w;
-    let slice = id / src.w % dst.slices;
-    let tile_row = dispatch.first + id / src.w / dst.slices;
+    if id >= dispatch.items { return; }
+    let place = divided(id, src.w);
+    let line = divided(place.quotient, dst.slices);
+    let tile = place.rest;
+    let slice = line.rest;
+    let tile_row = dispatch.first + line.quotient;
     let texel = texel_of(src, tile_row, slice, tile);
     let next = dst.slices * src.pitch;
     let c0 = column(src, texel, next, 0u);
@@ -85,8 +87,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         c4 = column(src, texel, next, 4u);
         c5 = column(src, texel, next, 5u);
     }
-    let image = (tile_row / src.h) * dst.h;
-    let y = (tile_row % src.h) * TILE;
+    let in_image = divided(tile_row, src.h);
+    let image = in_image.quotient * dst.h;
+    let y = in_image.rest * TILE;
     let x = tile * TILE;
     store_row(dst, image, y, x, slice, Line(c0.a, c1.a, c2.a, c3.a, c4.a, c5.a));
     store_row(dst, image, y + 1u, x, slice, Line(c0.b, c1.b, c2.b, c3.b, c4.b, c5.b));

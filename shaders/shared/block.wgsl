@@ -57,14 +57,20 @@ fn add_products(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>,
     }
 }
 
-// Stores the block's pixels, the first being `first`; pixels from `end` on are dropped.
+// Stores the block's pixels, the first being `first`; pixels from `end` on are dropped. The loop over pixels is the outer
+// one, because llvmpipe did not unroll one over two slices around it.
 fn store_block(sums: ptr<function, Sums>, dst: Tensor, first: u32, end: u32, slice: u32) {
     // Row, counted through all images, and column.
     var pixel = divided(first, dst.w);
     for (var p = 0u; p < PIXELS; p++) {
         if first + p >= end { break; }
+        let texel = texel_of(dst, pixel.quotient, slice, pixel.rest);
+        var added_texel = 0u;
+        if ADD { added_texel = texel_of(added, pixel.quotient, slice, pixel.rest); }
         for (var s = 0u; s < SLICES; s++) {
-            if slice + s < dst.slices { store_output(dst, pixel.quotient, pixel.rest, slice + s, (*sums)[p][s]); }
+            if slice + s < dst.slices {
+                store_at(dst, texel + s * dst.pitch, added_texel + s * added.pitch, slice + s, (*sums)[p][s]);
+            }
         }
         pixel = next_division(pixel, dst.w);
     }

@@ -18,7 +18,7 @@ override ADD: bool = false;
 override THEN: u32 = ACT_NONE;
 
 // Always 0, which compilers cannot know: since the table index cannot be folded, drivers do not recompile the shader
-// for the parameters of each dispatch.
+// for the parameters of each dispatch. It is the same for all invocations, which compilers can know.
 var<private> origin: u32;
 
 // Parameters that may differ between the dispatches of an operator.
@@ -37,6 +37,10 @@ struct StepParams {
     alphas: vec2<f32>,   // first parameters of FIRST and THEN
     betas: vec2<u32>,    // second parameters of FIRST and THEN, as `activate` wants them
 }
+
+// Parameters of the epilogue, and the tensor that it adds.
+var<private> epilogue: StepParams;
+var<private> added: Tensor;
 
 struct Tensor {
     rows: u32,     // word of the row table
@@ -68,9 +72,13 @@ fn count_clamped(which: u32, number: u32) {
 }
 
 // Linear index of this invocation; every GRID_ROW workgroups the grid begins a new row along y. Comes before anything
-// that reads parameters.
-fn begin(global: vec3<u32>, group: vec3<u32>) -> u32 {
-    origin = group.z;
+// that reads parameters. A kernel reads its parameters before its first branch: there, drivers that see an address
+// shared by all invocations read one value for all of them instead of one for each.
+fn begin(global: vec3<u32>) -> u32 {
+    // The first word is a number of invocations, below 2^31.
+    origin = dispatch_table.groups[0].x >> 31u;
+    if FIRST != ACT_NONE || THEN != ACT_NONE { epilogue = step_params(); }
+    if ADD { added = second_tensor(); }
     return global.x + global.y * (GRID_ROW * LANES);
 }
 
@@ -350,18 +358,23 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
     }
 }
 
-// Applies the epilogue and stores pixel `x` of `row` and `slice`. Lanes past the last channel become zero.
+// Applies the epilogue and stores pixel `x` of `row` and `slice`.
 fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
-    let step = step_params();
-    var v = activate(FIRST, value, slice, step.alphas.x, step.betas.x);
+    var added_texel = 0u;
+    if ADD { added_texel = texel_of(added, row, slice, x); }
+    store_at(t, texel_of(t, row, slice, x), added_texel, slice, value);
+}
+
+// Applies the epilogue and stores a texel of `slice`. Lanes past the last channel become zero.
+fn store_at(t: Tensor, texel: u32, added_texel: u32, slice: u32, value: vec4<f32>) {
+    var v = activate(FIRST, value, slice, epilogue.alphas.x, epilogue.betas.x);
     if ADD {
-        let s = second_tensor();
-        if slice < s.slices {
-            v += read_second(s, texel_of(s, row, slice, x));
-        }
+        // The tensor may have fewer slices. Reads without a branch compile faster.
+        let exists = slice < added.slices;
+        v = select(v, v + read_second(added, select(0u, added_texel, exists)), vec4(exists));
     }
-    v = activate(THEN, v, slice, step.alphas.y, step.betas.y);
+    v = activate(THEN, v, slice, epilogue.alphas.y, epilogue.betas.y);
     v = select(vec4(0.0), v, has_channels(t, slice));
     count_saturated(v);
-    write_values(t, texel_of(t, row, slice, x), saturated(v));
+    write_values(t, texel, saturated(v));
 }

@@ -66,6 +66,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("STRIDE_X", Sizes(&[1.0])),
             ("DILATION_X", Sizes(&[1.0])),
             ("COLUMNS", Sizes(&[6.0])),
+            ("ROLLED", Flag),
         ],
     ),
     ("dynamic_quantize", &[("FROM_ZERO", Flag), ("CONSTANT", Flag)]),

@@ -202,6 +202,11 @@ impl Pipelines {
         self.made.keys().map(recipe).collect()
     }
 
+    /// Returns the number of pipelines in use.
+    pub(super) fn len(&self) -> usize {
+        self.made.len()
+    }
+
     pub(super) fn layout(&self, kernel: (Shader, bool), table: ParamBinding) -> &wgpu::BindGroupLayout {
         &self.layouts(kernel, table).group
     }

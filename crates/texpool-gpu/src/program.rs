@@ -11,7 +11,10 @@ use super::{
     pipelines::COUNTERS,
     tensor_memory::TensorMemory,
 };
-use texpool_ops::kernels::{COUNTS_PER_NODE, Dispatch};
+use texpool_ops::{
+    graph::DeviceClass,
+    kernels::{COUNTS_PER_NODE, Dispatch},
+};
 use texpool_plan::TexelFormat;
 
 /// Number of bind groups cached per changing texture; a camera alternates between two or three. They keep the
@@ -167,6 +170,7 @@ impl Program {
             counters,
         };
         let mut groups: HashMap<(BlockPlace, [usize; 4], bool), usize> = HashMap::new();
+        let compiles_late = gpu.blocks().class() == DeviceClass::Software;
         for (dispatch, (&block, &own)) in dispatches.iter().zip(params.blocks.iter().zip(&params.own)) {
             let label = dispatch.shader.name();
             // Shaders run without bounds checks, so the textures must match those that the parameters were computed
@@ -175,7 +179,9 @@ impl Program {
                 textures.check_reach(reach)?;
             }
             let kernel = (dispatch.shader, dispatch.byte_weights && dispatch.weights.is_some());
+            let compiled = pipelines.len();
             let pipeline = pipelines.get(kernel, &dispatch.constants, block.binding)?;
+            let is_new = pipelines.len() > compiled;
             let [input, second] = [dispatch.input, dispatch.second].map(|texture| texture.unwrap_or(spares.tensor));
             let bound = [dispatch.output, input, dispatch.weights.unwrap_or(spares.weights), second];
             let counts = pipelines.counts(dispatch.shader);
@@ -194,7 +200,11 @@ impl Program {
                 }
             };
             groups.insert((block, bound, counts), group);
-            made.bound.push(Bound { label, pipeline, group, params: own, grid: dispatch.grid() });
+            let bound = Bound { label, pipeline, group, params: own, grid: dispatch.grid() };
+            if compiles_late && is_new {
+                bound.compile(gpu, &made.groups)?;
+            }
+            made.bound.push(bound);
         }
         Ok(made)
     }
@@ -373,7 +383,26 @@ fn counters(
 }
 
 impl Bound {
+    /// Makes a driver compile the pipeline now, in its own thread, if it would do so for the first dispatch: dispatches no
+    /// workgroups. Does nothing if the bindings come later.
+    fn compile(&self, gpu: &Gpu, groups: &[Option<wgpu::BindGroup>]) -> Result<(), GpuError> {
+        if groups.get(self.group).and_then(Option::as_ref).is_none() {
+            return Ok(());
+        }
+        gpu.scoped(&format!("compiling {}", self.label), || {
+            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            self.encode_grid(groups, &mut pass, [0, 0]);
+            drop(pass);
+            gpu.submit([encoder.finish()]);
+        })
+    }
+
     fn encode(&self, groups: &[Option<wgpu::BindGroup>], pass: &mut wgpu::ComputePass<'_>) {
+        self.encode_grid(groups, pass, self.grid);
+    }
+
+    fn encode_grid(&self, groups: &[Option<wgpu::BindGroup>], pass: &mut wgpu::ComputePass<'_>, [x, y]: [u32; 2]) {
         let group = groups.get(self.group).and_then(Option::as_ref);
         pass.set_pipeline(&self.pipeline);
         match self.params {
@@ -383,6 +412,6 @@ impl Bound {
             }
             OwnParams::Offset(offset) => pass.set_bind_group(0, group, &[offset]),
         }
-        pass.dispatch_workgroups(self.grid[0], self.grid[1], 1);
+        pass.dispatch_workgroups(x, y, 1);
     }
 }
