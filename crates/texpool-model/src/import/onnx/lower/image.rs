@@ -19,11 +19,11 @@ use crate::import::{
         },
         value::{Computed, Value},
     },
-    op_registry::{All, Floats},
+    op_registry::All,
 };
 use texpool_ops::graph::{
-    CoordMode, DepthOrder, DepthToSpace, ElementType, GridSample, MAX_ELEMENTS, Op, Pad, PadMode, Resize, ResizeMode,
-    Rounding, Shape, SpaceToDepth,
+    CoordMode, DepthOrder, DepthToSpace, ElementType, MAX_ELEMENTS, Op, Pad, PadMode, Resize, ResizeMode, Rounding,
+    Shape, SpaceToDepth,
 };
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
@@ -31,8 +31,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("SpaceToDepth", 1, All, "rearrange", ChannelsSecond, space_to_depth),
     OnnxOpEntry::new("Pad", 1, All, "rearrange", LikeOperand, pad).limits("borders and value must be known").fold(pad),
     OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize).limits(AS_ONNX_RUNTIME),
-    OnnxOpEntry::new("GridSample", 16, Floats, "grid_sample", ChannelsSecond, grid_sample)
-        .limits("linear or nearest, zeros or the border outside; two dimensions"),
     OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize)
         .limits("scales must be known; as ONNX Runtime, as Resize is"),
 ];
@@ -74,38 +72,11 @@ fn space_to_depth(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The grid keeps the file's order: its last axis contains a column and a row.
-fn grid_sample(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let (x, grid) = (ctx.computed(0)?, ctx.operand(1)?);
-    let &[_, height, width, 2] = grid.dims() else {
-        return Err(Problem::unsupported(format!("a grid of {:?}: only images are supported", grid.dims())));
-    };
-    let linear = match ctx.text("mode", "linear")?.as_str() {
-        "linear" | "bilinear" => true,
-        "nearest" => false,
-        other => return Err(Problem::unsupported(format!("its mode is {other}"))),
-    };
-    let border = match ctx.text("padding_mode", "zeros")?.as_str() {
-        "zeros" => false,
-        "border" => true,
-        other => return Err(Problem::unsupported(format!("its padding_mode is {other}"))),
-    };
-    let align_corners = ctx.flag("align_corners", false)?;
-    let image = image(ctx, &x)?;
-    let layout = AtomLayout::of(grid.dims(), &[vec![0], vec![1], vec![2], vec![3]]);
-    let grid = placed_as(ctx.lowering, &grid, &layout)?;
-    let shape = Shape { h: height, w: width, ..image.shape };
-    let tensor =
-        ctx.emit(Op::GridSample(GridSample { linear, border, align_corners }), &[image.x.tensor, grid], shape)?;
-    answer_image(ctx, tensor, &image, shape);
-    Ok(())
-}
-
 /// Numbers of elements to add before and after an axis; negative numbers crop.
-struct Border {
-    axis: usize,
-    before: i64,
-    after: i64,
+pub(super) struct Border {
+    pub(super) axis: usize,
+    pub(super) before: i64,
+    pub(super) after: i64,
 }
 
 fn borders(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Border>, Problem> {
@@ -157,14 +128,24 @@ fn pad(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         other => return Err(Problem::unsupported(format!("its mode is {other}"))),
     };
     let all = borders(ctx, x.dims())?;
-    let dims = bordered(x.dims(), &all);
-    let result = match &x {
-        Value::Known(array) => Value::Known(known_padded(ctx, array, &all, mode)?),
-        Value::Computed(x) if dims.contains(&0) => Value::Known(Array::nothing(dims, x.elem)),
-        Value::Computed(x) => Value::Computed(padded(ctx, x, &all, mode)?),
-    };
+    let result = with_borders(ctx, &x, &all, mode)?;
     ctx.give(0, result);
     Ok(())
+}
+
+/// Adds borders to axes, or crops them.
+pub(super) fn with_borders(
+    ctx: &mut NodeLowering<'_>,
+    x: &Value,
+    all: &[Border],
+    mode: PadMode,
+) -> Result<Value, Problem> {
+    let dims = bordered(x.dims(), all);
+    Ok(match x {
+        Value::Known(array) => Value::Known(known_padded(ctx, array, all, mode)?),
+        Value::Computed(x) if dims.contains(&0) => Value::Known(Array::nothing(dims, x.elem)),
+        Value::Computed(x) => Value::Computed(padded(ctx, x, all, mode)?),
+    })
 }
 
 /// Returns the extents with the borders.

@@ -18,6 +18,8 @@ mod fourier_steps;
 mod fused;
 mod gather;
 mod gather_nd;
+mod grid_sample;
+mod grid_taps;
 mod image;
 mod integer;
 mod loop_end;
@@ -59,7 +61,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 35] = [
+static OPERATORS: [&[OnnxOpEntry]; 36] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -95,6 +97,7 @@ static OPERATORS: [&[OnnxOpEntry]; 35] = [
     random::OPERATORS,
     fourier::OPERATORS,
     mel::OPERATORS,
+    grid_sample::OPERATORS,
 ];
 
 /// Iterates over all operators.
