@@ -45,12 +45,12 @@ pub(super) fn image(ctx: &mut NodeLowering<'_>, x: &Computed) -> Result<Image, P
     Ok(Image { x: Computed { tensor, layout, ..x.clone() }, shape })
 }
 
-/// Biases of a layer with that many channels, if the node has any.
-fn bias(ctx: &mut NodeLowering<'_>, channels: usize) -> Result<Option<TensorId>, Problem> {
-    if ctx.optional(2).is_none() {
+/// Biases of a layer with that many channels, if the node has any at that operand.
+fn bias(ctx: &mut NodeLowering<'_>, position: usize, channels: usize) -> Result<Option<TensorId>, Problem> {
+    if ctx.optional(position).is_none() {
         return Ok(None);
     }
-    let bias = ctx.known(2, "biases")?;
+    let bias = ctx.known(position, "biases")?;
     if bias.dims() != [channels] {
         return Err(Problem::malformed(format!("its biases have the extents {:?}", bias.dims())));
     }
@@ -108,19 +108,29 @@ pub(super) fn convolved(
     biased: bool,
 ) -> Result<Computed, Problem> {
     let (windows, groups) = (windows(ctx, x, &weights)?, ctx.size("group", 1)?);
-    let (outputs, inputs) = (weights.dims()[0], weights.dims()[1]);
-    if groups == 0 || inputs.checked_mul(groups) != Some(x.dims[1]) || !outputs.is_multiple_of(groups) {
-        return Err(channels(&weights, groups, x));
-    }
+    fit(&weights, groups, x)?;
     if let &[depth, ref plane @ ..] = windows.as_slice()
         && plane.len() == 2
     {
-        let bias = if biased { bias(ctx, outputs)? } else { None };
+        let bias = if biased { bias(ctx, 2, weights.dims()[0])? } else { None };
         let layer = conv3d::Layer { weights, depth, window: Window::of(plane)?, groups, bias };
         return conv3d::convolved(ctx, x, &layer);
     }
+    layer(ctx, x, &weights, &Window::of(&windows)?, groups, biased.then_some(2))
+}
+
+/// Convolves an image with weights in the file's order, whose channels fit those of the image. `biases` is the position
+/// of the operand that has them, if the node has one.
+pub(super) fn layer(
+    ctx: &mut NodeLowering<'_>,
+    x: &Computed,
+    weights: &Array,
+    slide: &Window,
+    groups: usize,
+    biases: Option<usize>,
+) -> Result<Computed, Problem> {
     let image = image(ctx, x)?;
-    let slide = Window::of(&windows)?;
+    let (outputs, inputs) = (weights.dims()[0], weights.dims()[1]);
     let [height, width] = slide.extent;
     let weights = weights.reshaped(&[outputs, inputs, height, width])?;
     let padding = slide.around([image.shape.h, image.shape.w]);
@@ -132,15 +142,22 @@ pub(super) fn convolved(
         false => (weights.transposed(&[0, 2, 3, 1], ctx.meter())?, Shape::new(outputs, height, width, inputs)),
     };
     let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
-    if biased {
-        operands.extend(bias(ctx, outputs)?);
+    if let Some(position) = biases {
+        operands.extend(bias(ctx, position, outputs)?);
     }
-    let [h, w] = slid(&slide, padding, [image.shape.h, image.shape.w])?;
+    let [h, w] = slid(slide, padding, [image.shape.h, image.shape.w])?;
     let shape = Shape::new(image.shape.b, h, w, outputs);
     let op =
         if depthwise { Op::DepthwiseConv2d(DepthwiseConv2d(Conv2d { groups: 1, ..conv })) } else { Op::Conv2d(conv) };
     let tensor = ctx.emit(op, &operands, shape)?;
     Ok(imaged(tensor, &image, shape))
+}
+
+/// Refuses weights `[O, I / groups, ..]` that do not fit the channels of an input.
+pub(super) fn fit(weights: &Array, groups: usize, x: &Computed) -> Result<(), Problem> {
+    let (outputs, inputs) = (weights.dims()[0], weights.dims()[1]);
+    let fits = groups > 0 && inputs.checked_mul(groups) == Some(x.dims[1]) && outputs.is_multiple_of(groups);
+    if fits { Ok(()) } else { Err(channels(weights, groups, x)) }
 }
 
 /// Weights that do not fit the channels and groups.
@@ -161,7 +178,7 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::limit("its channels overflow"))?;
     let parts = kept(ctx, &x.dims[2..], &windows)?;
     if let (&[depth, ref plane @ ..], &[deep, tall, wide]) = (windows.as_slice(), parts.as_slice()) {
-        let bias = bias(ctx, outputs)?;
+        let bias = bias(ctx, 2, outputs)?;
         let layer = conv3d::Layer { weights, depth, window: Window::of(plane)?, groups, bias };
         let result = conv3d::transposed(ctx, &x, &layer, [deep, tall, wide])?;
         ctx.give(0, Value::Computed(result));
@@ -175,7 +192,7 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let transposed = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
     let shape = Shape::new(outputs, height, width, inputs / groups);
     let mut operands = vec![image.x.tensor, ctx.lowering.constant(&transposed, shape)?];
-    operands.extend(bias(ctx, outputs)?);
+    operands.extend(bias(ctx, 2, outputs)?);
     let [y, x] = match *parts {
         [y, x] => [y, x],
         [x] => [Kept { cut: [0; 2], extent: 1 }, x],

@@ -1,6 +1,7 @@
 //! Lowers nodes of the file to nodes of the graph. There is one file per group of operators, which also contains
 //! their rows of the operator table and mentions no operators of other groups.
 
+mod affine;
 mod align;
 mod antialias;
 mod attention;
@@ -10,6 +11,7 @@ mod branch;
 mod concat;
 mod conv;
 mod conv3d;
+mod deform;
 mod dynamic;
 mod einsum;
 mod found;
@@ -61,7 +63,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 36] = [
+static OPERATORS: [&[OnnxOpEntry]; 38] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -97,6 +99,8 @@ static OPERATORS: [&[OnnxOpEntry]; 36] = [
     random::OPERATORS,
     fourier::OPERATORS,
     mel::OPERATORS,
+    affine::OPERATORS,
+    deform::OPERATORS,
     grid_sample::OPERATORS,
 ];
 

@@ -31,7 +31,7 @@ pub(super) struct Along {
 
 impl Along {
     /// Windows of one element.
-    const SINGLE: Self = Self { extent: 1, stride: 1, dilation: 1, border: [0; 2], auto: Auto::Stated };
+    pub(super) const SINGLE: Self = Self { extent: 1, stride: 1, dilation: 1, border: [0; 2], auto: Auto::Stated };
 
     /// Returns whether each window is the element at its place.
     pub(super) fn is_single(&self) -> bool {
