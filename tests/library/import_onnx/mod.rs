@@ -39,6 +39,7 @@ mod recurrent;
 mod refusals;
 mod resize;
 mod roi_align;
+mod sampling;
 mod seeds;
 mod support;
 mod tuples;

@@ -8,6 +8,8 @@ mod attention;
 mod basic;
 mod bits;
 mod branch;
+mod center;
+mod col2im;
 mod concat;
 mod conv;
 mod conv3d;
@@ -48,6 +50,7 @@ mod slice;
 mod softmax;
 mod tuples;
 mod unary;
+mod unpool;
 mod volumes;
 mod windows;
 mod wrap;
@@ -63,7 +66,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 38] = [
+static OPERATORS: [&[OnnxOpEntry]; 41] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -100,8 +103,11 @@ static OPERATORS: [&[OnnxOpEntry]; 38] = [
     fourier::OPERATORS,
     mel::OPERATORS,
     affine::OPERATORS,
+    center::OPERATORS,
+    col2im::OPERATORS,
     deform::OPERATORS,
     grid_sample::OPERATORS,
+    unpool::OPERATORS,
 ];
 
 /// Iterates over all operators.

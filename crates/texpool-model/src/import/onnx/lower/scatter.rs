@@ -239,7 +239,7 @@ pub(super) fn written_by(
 }
 
 /// Combines the places of a value along an axis by a row of their segments. `places` is their number.
-fn segments(
+pub(super) fn segments(
     ctx: &mut NodeLowering<'_>,
     x: &Value,
     row: TensorId,
