@@ -28,6 +28,7 @@ mod image;
 mod integer;
 mod loop_end;
 mod loops;
+mod losses;
 mod matmul;
 mod max_indices;
 mod mel;
@@ -66,7 +67,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 41] = [
+static OPERATORS: [&[OnnxOpEntry]; 42] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -107,6 +108,7 @@ static OPERATORS: [&[OnnxOpEntry]; 41] = [
     col2im::OPERATORS,
     deform::OPERATORS,
     grid_sample::OPERATORS,
+    losses::OPERATORS,
     unpool::OPERATORS,
 ];
 
