@@ -67,6 +67,9 @@ fn kept_by_runtime(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> 
             "the runtime keeps the body of a loop",
             "the runtime computes it; texpool alone repeats the body where its iterations can be counted",
         ),
+        "ai.onnx.preview.FlexAttention" => {
+            ("the runtime keeps the bodies of an attention", "the runtime computes it; texpool alone lowers the bodies")
+        }
         "NonMaxSuppression" => DEPENDING,
         "NonZero" if node.verdict != Verdict::Known => DEPENDING,
         "Compress" if node.verdict != Verdict::Known && !node.inputs.get(1).is_some_and(is_constant) => DEPENDING,

@@ -270,7 +270,11 @@ impl Node {
 
     /// Returns whether the node has bodies that are lowered.
     fn has_bodies(&self) -> bool {
-        matches!(self.op.as_str(), "If" | "Loop" | "Scan") && own_domain(&self.domain).is_empty()
+        match own_domain(&self.domain) {
+            "" => matches!(self.op.as_str(), "If" | "Loop" | "Scan"),
+            "ai.onnx.preview" => self.op == "FlexAttention",
+            _ => false,
+        }
     }
 
     fn read(message: Message<'_>, depth: usize) -> Read<Self> {

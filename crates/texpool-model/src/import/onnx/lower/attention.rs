@@ -32,16 +32,6 @@ pub(super) struct Heads {
     pub(super) values: Value,
 }
 
-impl Heads {
-    /// Returns the number of places of queries, and the number of keys.
-    pub(super) fn extents(&self) -> Result<[usize; 2], Problem> {
-        match (self.queries.dims(), self.keys.dims()) {
-            (&[_, _, places, _], &[_, _, keys, _]) => Ok([places, keys]),
-            (queries, keys) => Err(Problem::malformed(format!("its queries are {queries:?}, its keys {keys:?}"))),
-        }
-    }
-}
-
 /// Describes how the products of queries and keys become weights.
 #[derive(Debug, Default)]
 pub(super) struct Weighing {
@@ -73,35 +63,75 @@ impl Weighing {
     }
 }
 
+impl Heads {
+    /// Returns the number of places of queries, and the number of keys.
+    pub(super) fn extents(&self) -> Result<[usize; 2], Problem> {
+        match (self.queries.dims(), self.keys.dims()) {
+            (&[_, _, places, _], &[_, _, keys, _]) => Ok([places, keys]),
+            (queries, keys) => Err(Problem::malformed(format!("its queries are {queries:?}, its keys {keys:?}"))),
+        }
+    }
+
+    /// Refuses queries, keys and values that do not fit one another.
+    fn fit(&self) -> Result<(), Problem> {
+        let [q, k, v] = [&self.queries, &self.keys, &self.values].map(Value::dims);
+        let fits = match (q, k, v) {
+            (&[batch, heads, _, size], &[of_keys, groups, known, depth], &[of_values, others, count, _]) => {
+                let is_alike = of_keys == batch && of_values == batch && depth == size;
+                is_alike && others == groups && count == known && groups > 0 && heads.is_multiple_of(groups)
+            }
+            _ => false,
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(Problem::malformed(format!(
+                "queries of {q:?}, keys of {k:?} and values of {v:?} do not fit one another"
+            ))),
+        }
+    }
+
+    /// Returns the products of queries and keys, `[batch, heads, places, keys]`, times a factor: one over the root of a
+    /// query's size if it is missing.
+    pub(super) fn products(&self, ctx: &mut NodeLowering<'_>, scale: Option<f32>) -> Result<Value, Problem> {
+        self.fit()?;
+        let [batch, heads, places, size] = four(&self.queries)?;
+        let [_, groups, known, _] = four(&self.keys)?;
+        Problem::check_result(&[batch, heads, places, known])?;
+        // Heads that share keys are further rows of one product.
+        let rows = heads / groups * places;
+        let scaled = match scale.unwrap_or(1.0 / (size as f32).sqrt()) {
+            1.0 => self.queries.clone(),
+            scale => {
+                let elem = self.queries.element_type();
+                Value::Computed(two(ctx, Binary::Mul, &self.queries, &math::scalar(scale), elem)?)
+            }
+        };
+        let grouped = reshaped(ctx.lowering, &scaled, &[batch, groups, rows, size])?;
+        let turned = transposed(ctx.lowering, &self.keys, &[0, 1, 3, 2])?;
+        let products = product(ctx, &grouped, &turned)?;
+        reshaped(ctx.lowering, &products, &[batch, heads, places, known])
+    }
+
+    /// Sums the values by weights, `[batch, heads, places, keys]`.
+    pub(super) fn summed(&self, ctx: &mut NodeLowering<'_>, weights: &Value) -> Result<Value, Problem> {
+        let [batch, heads, places, known] = four(weights)?;
+        let [_, groups, _, width] = four(&self.values)?;
+        let grouped = reshaped(ctx.lowering, weights, &[batch, groups, heads / groups * places, known])?;
+        let summed = product(ctx, &grouped, &self.values)?;
+        reshaped(ctx.lowering, &summed, &[batch, heads, places, width])
+    }
+}
+
+/// Returns the extents of a value with four axes.
+fn four(value: &Value) -> Result<[usize; 4], Problem> {
+    let dims = value.dims();
+    <[usize; 4]>::try_from(dims).map_err(|_| Problem::malformed(format!("queries, keys or values of {dims:?}")))
+}
+
 /// Computes an attention.
 pub(super) fn attended(ctx: &mut NodeLowering<'_>, heads: &Heads, by: &Weighing) -> Result<Attended, Problem> {
-    let Heads { queries, keys, values } = heads;
-    let unfit = || {
-        let [q, k, v] = [queries, keys, values].map(Value::dims);
-        Problem::malformed(format!("queries of {q:?}, keys of {k:?} and values of {v:?} do not fit one another"))
-    };
-    let (&[batch, heads, places, size], &[of_keys, groups, known, depth], &[of_values, others, count, width]) =
-        (queries.dims(), keys.dims(), values.dims())
-    else {
-        return Err(unfit());
-    };
-    let fits = of_keys == batch && of_values == batch && depth == size && others == groups && count == known;
-    if !fits || groups == 0 || !heads.is_multiple_of(groups) {
-        return Err(unfit());
-    }
-    Problem::check_result(&[batch, heads, places, known])?;
-    // Heads that share keys are further rows of one product.
-    let rows = heads / groups * places;
-    let elem = queries.element_type();
-    let scale = by.scale.unwrap_or(1.0 / (size as f32).sqrt());
-    let scaled = match scale {
-        1.0 => queries.clone(),
-        scale => Value::Computed(two(ctx, Binary::Mul, queries, &math::scalar(scale), elem)?),
-    };
-    let grouped = reshaped(ctx.lowering, &scaled, &[batch, groups, rows, size])?;
-    let turned = transposed(ctx.lowering, keys, &[0, 1, 3, 2])?;
-    let products = product(ctx, &grouped, &turned)?;
-    let products = reshaped(ctx.lowering, &products, &[batch, heads, places, known])?;
+    let products = heads.products(ctx, by.scale)?;
+    let elem = heads.queries.element_type();
     let bounded = match by.softcap {
         0.0 => products.clone(),
         cap => {
@@ -115,13 +145,12 @@ pub(super) fn attended(ctx: &mut NodeLowering<'_>, heads: &Heads, by: &Weighing)
         None => bounded.clone(),
     };
     let lines = ctx.compute(&biased)?;
-    if lines.dims != [batch, heads, places, known] {
+    if lines.dims != products.dims() {
+        let [_, heads, places, _] = four(&products)?;
         return Err(Problem::malformed(format!("a mask makes {:?} of {heads} heads of {places} places", lines.dims)));
     }
     let weights = Value::Computed(normalised(ctx, &lines, &[3], false)?);
-    let grouped = reshaped(ctx.lowering, &weights, &[batch, groups, rows, known])?;
-    let summed = product(ctx, &grouped, values)?;
-    let result = reshaped(ctx.lowering, &summed, &[batch, heads, places, width])?;
+    let result = heads.summed(ctx, &weights)?;
     Ok(Attended { result, stages: [products, bounded, biased, weights] })
 }
 

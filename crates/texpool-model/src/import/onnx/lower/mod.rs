@@ -16,6 +16,7 @@ mod conv3d;
 mod deform;
 mod dynamic;
 mod einsum;
+mod flex_attention;
 mod found;
 mod fourier;
 mod fourier_steps;
@@ -67,7 +68,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 42] = [
+static OPERATORS: [&[OnnxOpEntry]; 43] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -107,6 +108,7 @@ static OPERATORS: [&[OnnxOpEntry]; 42] = [
     center::OPERATORS,
     col2im::OPERATORS,
     deform::OPERATORS,
+    flex_attention::OPERATORS,
     grid_sample::OPERATORS,
     losses::OPERATORS,
     unpool::OPERATORS,
