@@ -8,6 +8,7 @@ mod attention;
 mod basic;
 mod bits;
 mod branch;
+mod causal_conv;
 mod center;
 mod col2im;
 mod concat;
@@ -27,6 +28,7 @@ mod grid_sample;
 mod grid_taps;
 mod image;
 mod integer;
+mod linear_attention;
 mod loop_end;
 mod loops;
 mod losses;
@@ -50,6 +52,7 @@ mod scatter_nd;
 mod shapes;
 mod slice;
 mod softmax;
+mod tensor_scatter;
 mod tuples;
 mod unary;
 mod unpool;
@@ -68,7 +71,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 43] = [
+static OPERATORS: [&[OnnxOpEntry]; 46] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -105,12 +108,15 @@ static OPERATORS: [&[OnnxOpEntry]; 43] = [
     fourier::OPERATORS,
     mel::OPERATORS,
     affine::OPERATORS,
+    causal_conv::OPERATORS,
     center::OPERATORS,
     col2im::OPERATORS,
     deform::OPERATORS,
     flex_attention::OPERATORS,
     grid_sample::OPERATORS,
+    linear_attention::OPERATORS,
     losses::OPERATORS,
+    tensor_scatter::OPERATORS,
     unpool::OPERATORS,
 ];
 
