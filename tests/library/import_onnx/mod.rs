@@ -41,6 +41,7 @@ mod resize;
 mod roi_align;
 mod sampling;
 mod seeds;
+mod states;
 mod support;
 mod tuples;
 mod volumes;

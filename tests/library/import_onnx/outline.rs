@@ -76,9 +76,8 @@ fn results_of_refused_nodes_have_their_stated_shapes() {
 fn results_shaped_like_their_operand_need_no_statement() {
     let mut m = Model::new();
     m.input("x", &[3, 4]);
-    m.ints("size", &[1]);
     m.node("Relu", &["x"], &["a"], &[]);
-    m.node("CumProd", &["a", "size"], &["b"], &[]);
+    m.node("LpNormalization", &["a"], &["b"], &[("p", Attr::Int(3))]);
     m.node("Relu", &["b"], &["c"], &[]);
     m.output("c");
     let graph = outline(&m, &[]);

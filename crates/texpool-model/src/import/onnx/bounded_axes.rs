@@ -40,6 +40,8 @@ pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<B
                 (bounded.axis < first).then(|| bounded.clone())
             }
             "LpNormalization" => (ctx.axis(rank(ctx, 0), -1)? != bounded.axis).then(|| bounded.clone()),
+            // Its statistics are those of all items.
+            "BatchNormalization" if ctx.flag("training_mode", false)? => None,
             own if BY_ITEM.contains(&own) && bounded.axis == 0 => Some(bounded.clone()),
             // Each channel has its own numbers, or each pixel.
             "BatchNormalization" | "LRN" if bounded.axis > 1 => Some(bounded.clone()),

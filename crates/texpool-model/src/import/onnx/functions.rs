@@ -28,6 +28,12 @@ pub(super) struct Definition<'m> {
     opsets: Opsets<'m>,
 }
 
+/// Returns whether the main graph has nodes, and none of ONNX's own domain.
+fn has_no_own(model: &Model) -> bool {
+    let nodes = model.graph.as_ref().map_or(&[][..], |graph| &graph.nodes);
+    !nodes.is_empty() && nodes.iter().all(|node| !own_domain(&node.domain).is_empty())
+}
+
 /// Returns a text that no other function has.
 fn key(domain: &str, name: &str, overload: &str) -> String {
     let domain = own_domain(domain);
@@ -54,8 +60,8 @@ impl<'m> Definitions<'m> {
         }
         let main = Opsets::new(&model.opsets)?;
         match main.version("") {
-            // All nodes of the main graph may be calls.
-            0 if !functions.is_empty() => {}
+            // All nodes of the main graph may be calls, or operators of other domains.
+            0 if !functions.is_empty() || has_no_own(model) => {}
             version if !main.is_supported() => {
                 return Err(ImportError::Opset { version, oldest: OLDEST, newest: NEWEST });
             }

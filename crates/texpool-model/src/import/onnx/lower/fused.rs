@@ -1,5 +1,4 @@
-//! Lowers operators of ONNX Runtime's optimiser, each of which stands for several operators of ONNX, and the scaler that
-//! scikit-learn's networks begin with.
+//! Lowers operators of ONNX Runtime's optimiser, each of which stands for several operators of ONNX.
 
 use super::{
     basic::{one, two},
@@ -22,7 +21,7 @@ use crate::import::{
         },
         value::Value,
     },
-    op_registry::{Floats, Numbers},
+    op_registry::Floats,
 };
 use texpool_ops::graph::{Binary, ElementType, ReduceKind, Unary};
 
@@ -44,7 +43,6 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .limits("without the mean and deviation as results"),
     OnnxOpEntry::new("EmbedLayerNormalization", 1, Floats, "binary, gather, normalize, reduce", Any, embedded)
         .domain(OF_RUNTIME),
-    OnnxOpEntry::new("Scaler", 1, Numbers, "binary", Any, scaler).domain("ai.onnx.ml"),
 ];
 
 fn add(ctx: &mut NodeLowering<'_>, a: &Value, b: Option<&Value>) -> Result<Value, Problem> {
@@ -212,18 +210,4 @@ fn skip(
     let scales = if bias == 4 { vec![ctx.optional(2), ctx.optional(3)] } else { vec![ctx.optional(2)] };
     ctx.give(3, sum.clone());
     normalised_alone(ctx, [vec![Some(sum)], scales].concat(), normalize)
-}
-
-/// Subtracts an offset from each feature, or from all, and multiplies by a scale.
-fn scaler(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let mut result = ctx.operand(0)?;
-    for (name, binary) in [("offset", Binary::Sub), ("scale", Binary::Mul)] {
-        if let Some(list) = ctx.floats(name).filter(|list| !list.is_empty()) {
-            ctx.budget_for(&[list.len()], 2 * size_of::<f32>(), 1)?;
-            let by = Value::Known(Array::of_floats(vec![list.len()], ElementType::F32, &list));
-            result = Value::Computed(two(ctx, binary, &result, &by, ElementType::F32)?);
-        }
-    }
-    ctx.give(0, result);
-    Ok(())
 }

@@ -14,7 +14,9 @@ mod col2im;
 mod concat;
 mod conv;
 mod conv3d;
+mod cum_prod;
 mod deform;
+mod det;
 mod dynamic;
 mod einsum;
 mod flex_attention;
@@ -35,8 +37,10 @@ mod losses;
 mod matmul;
 mod max_indices;
 mod mel;
+mod ml;
 mod nbits;
 mod norm;
+mod optional;
 mod pool;
 mod pool3d;
 mod qlinear;
@@ -71,7 +75,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 46] = [
+static OPERATORS: [&[OnnxOpEntry]; 50] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -111,11 +115,15 @@ static OPERATORS: [&[OnnxOpEntry]; 46] = [
     causal_conv::OPERATORS,
     center::OPERATORS,
     col2im::OPERATORS,
+    cum_prod::OPERATORS,
     deform::OPERATORS,
+    det::OPERATORS,
     flex_attention::OPERATORS,
     grid_sample::OPERATORS,
     linear_attention::OPERATORS,
     losses::OPERATORS,
+    ml::OPERATORS,
+    optional::OPERATORS,
     tensor_scatter::OPERATORS,
     unpool::OPERATORS,
 ];

@@ -2,6 +2,7 @@
 
 use super::{
     basic::{one, two},
+    quant::apply,
     reduce::reduced_over,
     shapes::reshaped,
     softmax::channels,
@@ -27,9 +28,9 @@ use crate::import::{
 use texpool_ops::graph::{Binary, ElementType, Lrn, Normalize, Op, ReduceKind, Statistic, Unary};
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("BatchNormalization", 1, Floats, "binary", ChannelsSecond, batch)
+    OnnxOpEntry::new("BatchNormalization", 1, Floats, "binary, normalize, reduce", ChannelsSecond, batch)
         .before_opset7(TrainsUnlessIsTest)
-        .limits("statistics must be known; not in training mode"),
+        .limits("statistics must be known, unless they are those of the input (`training_mode`)"),
     OnnxOpEntry::new("InstanceNormalization", 1, Floats, "normalize, binary", ChannelsSecond, instance),
     OnnxOpEntry::new("LayerNormalization", 17, Floats, "normalize, binary", Any, |c| layer(c, 1e-5)),
     OnnxOpEntry::new("GroupNormalization", 18, Floats, "normalize, binary", ChannelsSecond, group),
@@ -49,8 +50,11 @@ fn per_channel(values: Vec<f32>, rank: usize) -> Value {
 
 /// Merges mean, variance, scale and bias into one factor and one shift.
 fn batch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    // The statistics are only results in training mode.
-    if ctx.flag("training_mode", false)? || (1..5).any(|i| ctx.wants(i)) {
+    if ctx.flag("training_mode", false)? {
+        return of_input(ctx);
+    }
+    // Before operator set 14, the statistics are only results in training mode.
+    if (1..5).any(|i| ctx.wants(i)) {
         return Err(Problem::new("it is in training mode", "export the model for inference"));
     }
     let x = ctx.operand(0)?;
@@ -74,6 +78,31 @@ fn batch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let shifted = two(ctx, Binary::Add, &Value::Computed(scaled), &per_channel(shift, rank), x.element_type())?;
     ctx.give(0, Value::Computed(shifted));
     Ok(())
+}
+
+/// Normalizes by the statistics of the input itself, with which networks that keep no others are exported.
+fn of_input(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let (epsilon, momentum) = (ctx.float("epsilon", 1e-5)?, ctx.float("momentum", 0.9)?);
+    let rank = x.dims.len();
+    let over: Vec<usize> = (0..rank).filter(|&axis| axis != 1).collect();
+    if ctx.wants(1) || ctx.wants(2) {
+        let mean = Value::Computed(reduced_over(ctx, &x, ReduceKind::Mean, &over)?);
+        let centred = two(ctx, Binary::Sub, &Value::Computed(x.clone()), &mean, x.elem)?;
+        let squares = one(ctx, Unary::Square, &centred, x.elem)?;
+        let variance = Value::Computed(reduced_over(ctx, &squares, ReduceKind::Mean, &over)?);
+        for (position, own) in [(1, mean), (2, variance)] {
+            let own = reshaped(ctx.lowering, &own, &[own.len()])?;
+            let before = ctx.operand(position + 2)?;
+            let before = apply(ctx, Binary::Mul, &before, &math::scalar(momentum))?;
+            let own = two(ctx, Binary::Mul, &own, &math::scalar(1.0 - momentum), x.elem)?;
+            let now = two(ctx, Binary::Add, &before, &Value::Computed(own), x.elem)?;
+            ctx.give(position, Value::Computed(now));
+        }
+    }
+    let y = normalized(ctx, &x, &over, epsilon)?;
+    let (scale, bias) = (channel_operand(ctx, 1, rank)?, channel_operand(ctx, 2, rank)?);
+    scaled(ctx, y, scale, bias)
 }
 
 /// Normalizes to mean 0 and variance 1 over some axes.

@@ -104,6 +104,9 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     }),
     OnnxOpEntry::new("Cast", 1, All, "unary", LikeOperand, cast).fold(math::cast),
     OnnxOpEntry::new("CastLike", 15, All, "unary", Any, cast_like).fold(math::cast_like),
+    OnnxOpEntry::new("BitCast", 26, All, "binary, unary", LikeOperand, bit_cast)
+        .limits("between integers of the same 8 or 16 bits")
+        .fold(bit_cast),
     OnnxOpEntry::new("Identity", 1, All, "none", LikeOperand, same).fold_repeated(same),
     OnnxOpEntry::new("Dropout", 1, All, "none", LikeOperand, dropout)
         .before_opset7(TrainsUnlessIsTest)
@@ -205,6 +208,17 @@ fn cast(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn cast_like(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let to = ctx.operand(1)?.element_type();
     to_type(ctx, to)
+}
+
+/// Lowers BitCast, which reads the bits of a value as another type. Integers of as many bits wrap around.
+fn bit_cast(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (from, to) = (ctx.operand(0)?.element_type(), math::cast_type(ctx)?);
+    let is_small = |elem: ElementType| elem.size() <= 2 && (elem.is_integer() || elem == ElementType::Bool);
+    let fits = is_small(from) && is_small(to) && from.size() == to.size() && to != ElementType::Bool;
+    if from != to && !fits {
+        return Err(Problem::unsupported(format!("it reads the bits of {from} as {to}")));
+    }
+    if ctx.operand(0)?.known().is_some() { math::cast(ctx) } else { to_type(ctx, to) }
 }
 
 fn to_type(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
