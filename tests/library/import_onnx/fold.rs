@@ -174,3 +174,59 @@ fn a_small_file_has_little_made_of_its_constants() {
         assert!(error.contains("too large: it asks for"), "{error}");
     }
 }
+
+/// Standardised weights of convolutions are exported as a batch normalisation of constants that is in training mode.
+#[test]
+fn constants_are_normalised_by_their_own_statistics() {
+    let values: Vec<f32> = (0..24).map(|i| ((i * 7 % 11) as f32 - 3.0) * (1 + i % 5) as f32).collect();
+    let (scale, bias, momentum, epsilon) = ([0.5, 2.0, -1.0], [0.25, -1.0, 3.0], 0.25f32, 1e-3f32);
+    let mut m = Model::new();
+    m.floats("w", &[2, 3, 4], &values);
+    for (name, list) in [("scale", scale), ("bias", bias), ("mean", [1.0, 2.0, 3.0]), ("variance", [4.0, 5.0, 6.0])] {
+        m.floats(name, &[3], &list);
+    }
+    let operands = ["w", "scale", "bias", "mean", "variance"];
+    let mode = ("training_mode", Attr::Int(1));
+    let attributes = [mode, ("momentum", Attr::Float(momentum)), ("epsilon", Attr::Float(epsilon))];
+    m.node("BatchNormalization", &operands, &["y", "m", "v"], &attributes);
+    m.node("BatchNormalization", &operands, &["stated"], &[("epsilon", Attr::Float(epsilon))]);
+    ["y", "m", "v", "stated"].into_iter().for_each(|name| m.output(name));
+    let found = run(&m);
+    for channel in 0..3 {
+        let own: Vec<f32> = (0..24).filter(|i| i / 4 % 3 == channel).map(|i| values[i]).collect();
+        let mean = own.iter().sum::<f32>() / 8.0;
+        let variance = own.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / 8.0;
+        let near = |found: f32, expected: f32| {
+            assert!((found - expected).abs() < 1e-4 * expected.abs().max(1.0), "{found} instead of {expected}");
+        };
+        let (stated_mean, stated_variance) = (channel as f32 + 1.0, channel as f32 + 4.0);
+        near(found[1].1[channel], momentum * stated_mean + (1.0 - momentum) * mean);
+        near(found[2].1[channel], momentum * stated_variance + (1.0 - momentum) * variance);
+        for i in (0..24).filter(|i| i / 4 % 3 == channel) {
+            let normalised = |mean: f32, variance: f32| {
+                (values[i] - mean) / (variance + epsilon).sqrt() * scale[channel] + bias[channel]
+            };
+            near(found[0].1[i], normalised(mean, variance));
+            near(found[3].1[i], normalised(stated_mean, stated_variance));
+        }
+    }
+}
+
+/// Repeats of a Tile, as `repeat_interleave` is exported.
+#[test]
+fn known_indices_become_known_places() {
+    let case = |axis: i64, depth: i64| {
+        folded(|m| {
+            m.ints("indices", &[1, -1, 7, 0]);
+            m.ints("depth", &[depth]);
+            m.ints("values", &[(1 << 40) + 1, (1 << 40) + 2]);
+            m.ints("base", &[1 << 40]);
+            m.node("OneHot", &["indices", "depth", "values"], &["hot"], &[("axis", Attr::Int(axis))]);
+            m.node("Sub", &["hot", "base"], &["y"], &[]);
+        })
+    };
+    let rows = vec![1.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0];
+    assert_eq!(case(-1, 3), (vec![4, 3], rows.clone()));
+    let columns = (0..12).map(|i| rows[i % 4 * 3 + i / 4]).collect();
+    assert_eq!(case(0, 3), (vec![3, 4], columns));
+}

@@ -154,3 +154,17 @@ fn operator_sets_out_of_reach_are_named() {
         assert!(matches!(import(m.bytes()), Err(ImportError::Opset { version, .. }) if version == opset));
     }
 }
+
+#[test]
+fn what_follows_from_constants_alone_is_not_decided_by_inputs() {
+    let mut m = Model::new();
+    m.input("x", &[1, 1, 4, 4]);
+    m.floats("angle", &[4], &[0.1; 4]);
+    m.node("Atan", &["angle"], &["scales"], &[]);
+    m.node("Resize", &["x", "", "scales"], &["y"], &[]);
+    m.output("y");
+    let refusals = refused(&m);
+    assert!(refusals[0].reason.ends_with("operand 2 `scales`, its scales, is computed at run time"), "{}", refusals[0]);
+    assert!(refusals[0].hint.starts_with("no input has an effect on it"), "{}", refusals[0]);
+    assert!(refusals[0].inputs.is_empty());
+}

@@ -26,6 +26,10 @@ pub(super) fn explained(problem: Problem, node: &Node, operands: &[Option<Value>
     }
 }
 
+/// Hint for values that follow from constants alone, but that the importer does not compute.
+const OF_CONSTANTS: &str =
+    "no input has an effect on it: fold the constants of the model before, so that the file holds its values";
+
 /// Adds to a problem of values that a run computes the inputs that they are computed from.
 pub(super) fn with_sources(problem: Problem, lowering: &mut GraphLowering) -> Problem {
     let Some(tensor) = problem.computed else { return problem };
@@ -37,5 +41,8 @@ pub(super) fn with_sources(problem: Problem, lowering: &mut GraphLowering) -> Pr
     let is_input = lowering.graph.inputs.contains(&tensor);
     let reason = if is_input || names.is_empty() { problem.reason } else { format!("{} from {names}", problem.reason) };
     let problem = Problem { reason, computed: None, ..problem };
+    if names.is_empty() {
+        return Problem { hint: OF_CONSTANTS, remedy: None, ..problem };
+    }
     if problem.remedy.is_none() { problem.decided_by(inputs) } else { problem }
 }

@@ -14,7 +14,10 @@ use crate::import::{
     error::Problem,
     onnx::{
         array::{Array, count, ranked, strides, walk},
-        fold::math,
+        fold::{
+            math,
+            one_hot::{self, OneHot},
+        },
         layout::AtomLayout,
         layout_selection::resized,
         node_lowering::NodeLowering,
@@ -31,7 +34,9 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .limits("up to four axes above one, of which all but the one looked up along have the extents of the indices"),
     OnnxOpEntry::new("Expand", 8, All, "rearrange", Any, expand).limits("extents must be known").fold_repeated(expand),
     OnnxOpEntry::new("Tile", 1, All, "rearrange", Any, tile).limits("repeats must be known").fold_repeated(tile),
-    OnnxOpEntry::new("OneHot", 9, Numbers, "binary", Any, one_hot).limits("depth and values must be known"),
+    OnnxOpEntry::new("OneHot", 9, Numbers, "binary", Any, one_hot)
+        .limits("depth and values must be known")
+        .fold(one_hot::one_hot),
     OnnxOpEntry::new("Trilu", 14, All, "binary", Any, trilu).limits("the diagonal must be known"),
 ];
 
@@ -265,20 +270,8 @@ fn tile(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 /// Lowers OneHot. Negative indices count from the end.
 fn one_hot(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let indices = ctx.operand(0)?;
-    let depth = match ctx.known(1, "depth")?.to_i64() {
-        Some(&[depth]) => usize::try_from(depth).unwrap_or(0),
-        // NaN becomes 0, and values out of range saturate.
-        _ => ctx.scalar(1, "depth")?.unwrap_or(0.0) as usize,
-    };
-    if depth == 0 {
-        return Err(Problem::empty("its depth is 0, or less, which leaves no elements"));
-    }
-    let values = ctx.known(2, "values")?;
-    let &[off, on] = &*values.to_f32() else {
-        return Err(Problem::malformed(format!("it has {} values", values.len())));
-    };
-    let rank = indices.dims().len();
-    let along = ctx.axis(rank + 1, -1)?;
+    let OneHot { depth, along, values } = OneHot::of(ctx, indices.dims().len())?;
+    let &[off, on] = &*values.to_f32() else { return Err(Problem::malformed("it has no two values")) };
     let mut dims = indices.dims().to_vec();
     dims.insert(along, 1);
     let indices = reshaped(ctx.lowering, &indices, &dims)?;

@@ -13,7 +13,10 @@ use crate::import::{
     error::Problem,
     onnx::{
         array::Array,
-        fold::math,
+        fold::{
+            batch_norm::{self, BatchNorm},
+            math,
+        },
         layout_selection::uniform,
         node_lowering::NodeLowering,
         op_registry::{
@@ -30,7 +33,8 @@ use texpool_ops::graph::{Binary, ElementType, Lrn, Normalize, Op, ReduceKind, St
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("BatchNormalization", 1, Floats, "binary, normalize, reduce", ChannelsSecond, batch)
         .before_opset7(TrainsUnlessIsTest)
-        .limits("statistics must be known, unless they are those of the input (`training_mode`)"),
+        .limits("statistics must be known, unless they are those of the input (`training_mode`)")
+        .fold(batch_norm::batch),
     OnnxOpEntry::new("InstanceNormalization", 1, Floats, "normalize, binary", ChannelsSecond, instance),
     OnnxOpEntry::new("LayerNormalization", 17, Floats, "normalize, binary", Any, |c| layer(c, 1e-5)),
     OnnxOpEntry::new("GroupNormalization", 18, Floats, "normalize, binary", ChannelsSecond, group),
@@ -55,25 +59,11 @@ fn batch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     // Before operator set 14, the statistics are only results in training mode.
     if (1..5).any(|i| ctx.wants(i)) {
-        return Err(Problem::new("it is in training mode", "export the model for inference"));
+        return Err(batch_norm::in_training());
     }
     let x = ctx.operand(0)?;
-    let epsilon = ctx.float("epsilon", 1e-5)?;
-    let rank = x.dims().len();
-    let channels = if rank < 2 { 1 } else { x.dims()[1] };
-    let names = ["scale", "bias", "mean", "variance"];
-    let mut lists = Vec::with_capacity(4);
-    for (i, name) in names.iter().enumerate() {
-        let list = ctx.known(i + 1, name)?;
-        if list.len() != channels {
-            return Err(Problem::malformed(format!("its {name} has {} values for {channels} channels", list.len())));
-        }
-        ctx.budget_for(&[channels], 6 * size_of::<f32>(), 4)?;
-        lists.push(list.to_f32().into_owned());
-    }
-    let factor: Vec<f32> = lists[0].iter().zip(&lists[3]).map(|(s, v)| s / (v + epsilon).sqrt()).collect();
-    let shift: Vec<f32> = (0..channels).map(|i| lists[1][i] - lists[2][i] * factor[i]).collect();
-    let rank = rank.max(2);
+    let rank = x.dims().len().max(2);
+    let [factor, shift] = BatchNorm::of(ctx, x.dims())?.merged();
     let scaled = two(ctx, Binary::Mul, &x, &per_channel(factor, rank), x.element_type())?;
     let shifted = two(ctx, Binary::Add, &Value::Computed(scaled), &per_channel(shift, rank), x.element_type())?;
     ctx.give(0, Value::Computed(shifted));
