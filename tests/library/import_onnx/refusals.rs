@@ -168,3 +168,16 @@ fn what_follows_from_constants_alone_is_not_decided_by_inputs() {
     assert!(refusals[0].hint.starts_with("no input has an effect on it"), "{}", refusals[0]);
     assert!(refusals[0].inputs.is_empty());
 }
+
+#[test]
+fn operators_for_one_processor_are_refused_with_the_level_that_writes_none() {
+    let mut m = Model::new();
+    m.input("x", &[1, 1, 4, 4]);
+    m.node("com.microsoft.nchwc.ReorderInput", &["x"], &["y"], &[]);
+    m.output("y");
+    let text = refused(&m)[0].to_string();
+    assert!(
+        text.contains("chose for one processor; save the optimised model again at `ORT_ENABLE_EXTENDED`"),
+        "{text}"
+    );
+}

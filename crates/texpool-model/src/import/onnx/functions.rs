@@ -99,6 +99,9 @@ pub(super) struct Call<'p> {
     from: Place<'p>,
 }
 
+/// Domain of the operators that ONNX Runtime writes into models that it optimised for the processor it ran on.
+const OF_BLOCKS: &str = "com.microsoft.nchwc";
+
 impl<'p> Place<'p> {
     /// Returns the version of a domain's operator set.
     pub(super) fn version(&self, domain: &str) -> i64 {
@@ -117,6 +120,13 @@ impl<'p> Place<'p> {
         }
         if node.attributes.iter().any(|attribute| !attribute.bodies.is_empty()) {
             return Err(Problem::unsupported("control flow is not supported"));
+        }
+        if node.domain == OF_BLOCKS {
+            let reason = "the operator is for channels in blocks, a layout that ONNX Runtime chose for one processor";
+            return Err(Problem::new(
+                reason,
+                "save the optimised model again at `ORT_ENABLE_EXTENDED` or a lower level",
+            ));
         }
         Err(Problem::unsupported("the operator is not supported"))
     }
