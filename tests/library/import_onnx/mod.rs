@@ -32,6 +32,7 @@ mod open_extents;
 mod open_images;
 mod options;
 mod outline;
+mod products;
 mod qlinear;
 mod quanta;
 mod quantised;

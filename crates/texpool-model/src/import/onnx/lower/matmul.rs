@@ -3,6 +3,7 @@
 use super::{
     align::placed_as,
     basic::two,
+    gather::expanded,
     shapes::{reshaped, transposed},
     softmax::channels,
 };
@@ -91,10 +92,10 @@ pub(super) fn dense(
 }
 
 /// Adds a batched product with rows on W and columns on C. The outer axes go to B and H. For each of B and H, an
-/// operand must have either all axes or none.
+/// operand has either all axes or none. Otherwise it repeats along those that it lacks.
 fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result<Computed, Problem> {
     let rank = batch.len() + 2;
-    let [a_dims, b_dims] = [a, b].map(|value| extents::with_leading_ones(value.dims(), rank));
+    let [mut a_dims, mut b_dims] = [a, b].map(|value| extents::with_leading_ones(value.dims(), rank));
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mark = |axis: usize| (a_dims[axis] != 1, b_dims[axis] != 1);
     for axis in (0..batch.len()).filter(|&axis| batch[axis] != 1) {
@@ -103,17 +104,20 @@ fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) ->
             _ => groups.push(vec![axis]),
         }
     }
-    let mut outer = [Vec::new(), Vec::new()];
-    match groups.as_slice() {
-        [] => {}
-        [one] => outer[1].clone_from(one),
-        [first, second] => outer = [first.clone(), second.clone()],
-        _ => return Err(Problem::unsupported("its outer axes repeat in more than two ways")),
-    }
+    let outer = match groups.as_slice() {
+        [] => [vec![], vec![]],
+        [one] => [vec![], one.clone()],
+        [first, second] => [first.clone(), second.clone()],
+        more => {
+            let (outer, dims) = merged(more, batch, [&a_dims, &b_dims]);
+            [a_dims, b_dims] = dims;
+            outer
+        }
+    };
     let [first, second] = outer;
     let axes = |rows: usize, columns: usize| [first.clone(), second.clone(), vec![rows], vec![columns]];
-    let a_value = reshaped(ctx.lowering, a, &a_dims)?;
-    let b_value = reshaped(ctx.lowering, b, &b_dims)?;
+    let a_value = expanded(ctx, a, &a_dims)?;
+    let b_value = expanded(ctx, b, &b_dims)?;
     // If the second matrix already has the summed axis on C, it is read transposed and need not move.
     let transpose_b = match &b_value {
         Value::Computed(x) => {
@@ -130,6 +134,32 @@ fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) ->
     let layout = AtomLayout::of(&dims, &natural);
     let tensor = ctx.emit(Op::MatMul(MatMul { transpose_b }), &[a_tensor, b_tensor], layout.shape())?;
     Ok(Computed { tensor, layout, dims, elem: a.element_type() })
+}
+
+/// Merges groups of outer axes to two, and returns these with the extents that the operands repeat to: an operand that
+/// has an axis of a group repeats along the others. The groups are those for which the operands have the fewest elements.
+fn merged(groups: &[Vec<usize>], batch: &[usize], dims: [&[usize]; 2]) -> ([Vec<usize>; 2], [Vec<usize>; 2]) {
+    let split = |at: usize| {
+        let outer = [groups[..at].concat(), groups[at..].concat()];
+        let repeated = dims.map(|own| {
+            let mut own = own.to_vec();
+            for group in outer.iter().filter(|group| group.iter().any(|&axis| own[axis] != 1)).collect::<Vec<_>>() {
+                group.iter().for_each(|&axis| own[axis] = batch[axis]);
+            }
+            own
+        });
+        (outer, repeated)
+    };
+    let elements = |dims: &[usize]| dims.iter().fold(1usize, |n, &extent| n.saturating_mul(extent));
+    let (mut best, mut least) = (split(1), usize::MAX);
+    for at in 1..groups.len() {
+        let candidate = split(at);
+        let sum = candidate.1.iter().fold(0usize, |sum, dims| sum.saturating_add(elements(dims)));
+        if sum < least {
+            (best, least) = (candidate, sum);
+        }
+    }
+    best
 }
 
 pub(super) fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
