@@ -166,3 +166,45 @@ fn a_texture_follows_the_other_inputs() {
     let found = run(&mut session, &all);
     assert_eq!(found["mixed"].dims(), [MOST, COLUMNS]);
 }
+
+/// Operators of ONNX Runtime's optimiser, of integers with scales, and of named indices.
+fn fused() -> Vec<u8> {
+    let mut m = OnnxModel::new();
+    m.raw_input("rows", 1, &[bytes(2, b"n"), number(1, COLUMNS as i64)]);
+    m.raw_input("weights", 1, &[number(1, 1), bytes(2, b"n")]);
+    m.floats("six", &[6], &values(1, COLUMNS));
+    m.floats("square", &[6, 6], &values(2, COLUMNS * COLUMNS));
+    m.tensor("w", 3, &[2, 1, 3], &bytes(9, &[40, 90, 200, 7, 130, 60]));
+    m.tensor("axis", 7, &[1], &bytes(9, &[0; 8]));
+    let equation = |text: &[u8]| bytes(5, &[bytes(1, b"equation"), bytes(4, text), number(20, 3)].concat());
+    m.raw_node("Exp", &["rows"], &["x"], &[]);
+    m.raw_node("com.microsoft.FastGelu", &["x", "six"], &["gelu"], &[]);
+    m.raw_node("com.microsoft.SkipLayerNormalization", &["gelu", "rows", "six", "six"], &["layer"], &[]);
+    m.raw_node("com.microsoft.FusedMatMul", &["layer", "square"], &["product"], &[]);
+    m.raw_node("Einsum", &["product", "x"], &["summed"], &[equation(b"ni,nj->ij")]);
+    m.raw_node("Einsum", &["product", "square"], &["kept"], &[equation(b"ni,ji->jn")]);
+    m.raw_node("DynamicQuantizeLinear", &["weights"], &["bytes", "scale", "zero"], &[]);
+    m.raw_node("Unsqueeze", &["bytes", "axis"], &["signal"], &[]);
+    let pads = bytes(5, &[bytes(1, b"pads"), number(8, 1), number(8, 1), number(20, 7)].concat());
+    m.raw_node("ConvInteger", &["signal", "w", "zero"], &["whole"], &[pads]);
+    let to_float = bytes(5, &[bytes(1, b"to"), number(3, 1), number(20, 2)].concat());
+    m.raw_node("Cast", &["whole"], &["floats"], &[to_float]);
+    ["product", "summed", "kept", "floats"].into_iter().for_each(|name| m.output(name));
+    m.bytes()
+}
+
+#[test]
+fn fused_operators_give_the_same_as_in_a_model_for_each_extent() {
+    let context = context();
+    let read = |options: ImportOptions| {
+        let model = Model::from_bytes_with(fused(), &options).unwrap();
+        context.compile(&model).build().unwrap().session().unwrap()
+    };
+    let bounds = [("n".to_owned(), MOST.into())].into();
+    let mut session = read(ImportOptions { bounds, ..ImportOptions::default() });
+    for (seed, rows) in [5, MOST, 1, 4, 2].into_iter().enumerate() {
+        let dims = [("n".to_owned(), rows)].into();
+        let expected = run(&mut read(ImportOptions { dims, ..ImportOptions::default() }), &inputs(seed, rows));
+        check(&run(&mut session, &inputs(seed, rows)), &expected, &format!("{rows} rows"));
+    }
+}

@@ -29,6 +29,7 @@ mod nbits;
 mod node_order;
 mod open_caches;
 mod open_extents;
+mod open_fused;
 mod open_images;
 mod options;
 mod outline;

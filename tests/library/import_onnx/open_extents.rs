@@ -609,3 +609,34 @@ fn integers_are_reduced_to_those_of_the_run() {
     agrees(&m, |rows| vec![(0..rows * 3).map(|i| (i * 7 % 11) as f32 - 30.0).collect()], "integers");
     agrees(&m, |rows| vec![(0..rows * 3).map(|i| (i * 7 % 11) as f32 + 30.0).collect()], "integers");
 }
+
+/// The greatest relative position of T5 is that of a constant which holds the least integer of 64 bits.
+#[test]
+fn the_extents_of_known_values_with_any_integers_are_known() {
+    let mut m = model();
+    m.ints("least", &[i64::MIN]);
+    m.node("Shape", &["rows"], &["shape"], &[]);
+    m.node("Gather", &["shape", "i0"], &["n"], &[]);
+    m.node("Range", &["i0", "n", "i1"], &["places"], &[]);
+    m.node("Where", &["flags", "least", "places"], &["numbers"], &[]);
+    m.node("Equal", &["places", "zero"], &["flags"], &[]);
+    m.node("Shape", &["numbers"], &["extents"], &[]);
+    m.node("ConstantOfShape", &["extents"], &["full"], &[]);
+    m.node("Max", &["numbers", "full"], &["y"], &[]);
+    m.output("y");
+    agrees(&m, |rows| vec![vec![0.5; rows * COLUMNS as usize]], "extents");
+}
+
+#[test]
+fn a_slice_from_an_extent_before_the_end_asks_for_one_number() {
+    let mut m = model();
+    m.node("Shape", &["rows"], &["shape"], &[("end", Attr::Int(1))]);
+    m.node("Neg", &["shape"], &["begin"], &[]);
+    m.node("Slice", &["rows", "begin", "end", "zero"], &["y"], &[]);
+    m.output("y");
+    let text = bounded(&m).unwrap_err();
+    assert!(
+        text.contains("its starts, is computed at run time from `extent n`; bind the extent to one number"),
+        "{text}"
+    );
+}

@@ -8,11 +8,14 @@
 use super::{
     array::Array,
     bounded_axes::{at_most, each, mixed, rank},
-    bounded_images, bounded_indices, bounded_joins, bounded_shapes, bounded_windows, lower,
+    bounded_fused, bounded_images, bounded_indices, bounded_joins,
+    bounded_operands::by_element,
+    bounded_products::{einsum, gemm, product, product_of_integers},
+    bounded_shapes, bounded_windows, lower,
     masks::{self, Neutral},
     model::own_domain,
     node_lowering::{NodeLowering, is_extent},
-    op_registry::OnnxOpEntry,
+    op_registry::{OF_RUNTIME, OnnxOpEntry},
     passed::Passed,
     sizes,
     value::{BoundedAxis, Value},
@@ -21,7 +24,7 @@ use crate::import::{common::axes::axis, error::Problem};
 use texpool_ops::graph::{Binary, ElementType, ReduceKind};
 
 /// Operators that compute each element of the result from the elements of the operands at the same place.
-const BY_ELEMENT: [&str; 67] = [
+const BY_ELEMENT: [&str; 68] = [
     "Abs",
     "Acos",
     "Acosh",
@@ -84,6 +87,7 @@ const BY_ELEMENT: [&str; 67] = [
     "Sqrt",
     "Sub",
     "Sum",
+    "Swish",
     "Tan",
     "Tanh",
     "ThresholdedRelu",
@@ -141,6 +145,10 @@ pub(super) fn known_as_tensors(
     entry: &OnnxOpEntry,
 ) -> Result<Vec<(usize, Value)>, Problem> {
     let own = own_name(ctx);
+    // It reads no elements.
+    if own == "Shape" {
+        return Ok(Vec::new());
+    }
     let are_known = ctx.operands.iter().flatten().all(|value| value.known().is_some());
     let keeps_places = [&BY_ELEMENT[..], &REARRANGES].iter().any(|all| all.contains(&own));
     if are_known && keeps_places && entry.fold.is_some() && ctx.sizes.iter().all(Vec::is_empty) {
@@ -184,7 +192,7 @@ pub(super) fn of_results(ctx: &mut NodeLowering<'_>, entry: &OnnxOpEntry) -> Res
         let sizes = vec![sizes::of_shape(ctx, &ctx.bounds[0])?];
         return Ok(Passed { sizes, ..Passed::default() });
     }
-    of_bounds(ctx, own)?.ok_or_else(|| mixed(&first))
+    of_bounds(ctx, own, &first)?.ok_or_else(|| mixed(&first))
 }
 
 /// Returns the axes of a result whose extents an operand states. `None` if the operator takes no such operand.
@@ -223,18 +231,22 @@ fn stated(bound: usize) -> Problem {
 }
 
 /// Returns the extents that a node with such operands passes on. `None` if it would read places behind them.
-fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
+fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str, first: &BoundedAxis) -> Result<Option<Passed>, Problem> {
     let bounds = match own {
         own if BY_ELEMENT.contains(&own) => by_element(ctx),
         "Concat" => bounded_joins::concat(ctx)?,
         "MatMul" => product(ctx, [false; 2])?,
         "Gemm" => gemm(ctx)?,
+        "Einsum" => einsum(ctx)?,
+        "MatMulInteger" => product_of_integers(ctx, [0, 1])?,
+        "QLinearMatMul" => product_of_integers(ctx, [0, 3])?,
         "LSTM" | "GRU" | "RNN" => return recurrent(ctx),
         // The range of all values has zero in it.
         "" if ctx.node.op == "DynamicQuantizeLSTM" => {
             masks::mask(ctx, 0, &ctx.bounds[0].clone(), Neutral::Zero)?;
             return recurrent(ctx);
         }
+        "" if ctx.node.domain == OF_RUNTIME => bounded_fused::of_runtime(ctx, first)?,
         "Gather" => bounded_indices::gather(ctx)?,
         "GatherND" => bounded_indices::gather_nd(ctx)?,
         "GatherElements" => bounded_indices::gather_elements(ctx)?,
@@ -252,8 +264,9 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
             masks::mask(ctx, 0, &bounds, Neutral::Zero)?;
             return Ok(Some(Passed { bounds: vec![bounds, vec![]], ..Passed::default() }));
         }
-        "MatMulInteger" => rows(ctx),
-        "AveragePool" | "Conv" | "ConvTranspose" | "LpPool" | "MaxPool" => bounded_windows::windowed(ctx, own)?,
+        "AveragePool" | "Conv" | "ConvInteger" | "ConvTranspose" | "LpPool" | "MaxPool" | "QLinearConv" => {
+            bounded_windows::windowed(ctx, own)?
+        }
         "Resize" | "Upsample" => bounded_images::resized(ctx)?,
         "DepthToSpace" | "SpaceToDepth" => bounded_images::folded(ctx, own)?,
         "Pad" => bounded_images::padded(ctx)?,
@@ -269,87 +282,6 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Pr
     Ok(bounds.map(Passed::on))
 }
 
-/// Returns whether operands that broadcast to `rank` axes agree on the extent of one of them: all that do not repeat along
-/// it have the same, and none of them has a number. `None` if they do not agree.
-fn agreed(operands: &[(Vec<usize>, Vec<BoundedAxis>)], rank: usize, axis: usize) -> Option<Option<BoundedAxis>> {
-    let mut common: Option<BoundedAxis> = None;
-    let mut has_number = false;
-    for (dims, bounds) in operands {
-        let Some(own) = (axis + dims.len()).checked_sub(rank) else { continue };
-        match bounds.iter().find(|bounded| bounded.axis == own).map(|bounded| bounded.on(axis)) {
-            Some(bounded) if common.as_ref().is_some_and(|common| !common.is_like(&bounded)) => return None,
-            Some(bounded) => common = Some(bounded),
-            None => has_number |= dims[own] != 1,
-        }
-    }
-    (common.is_none() || !has_number).then_some(common)
-}
-
-/// Returns the extents of the operands, and those of them that a run gives or finds.
-fn operands(ctx: &NodeLowering<'_>) -> Vec<(Vec<usize>, Vec<BoundedAxis>)> {
-    let one =
-        |(value, bounds): (&Option<Value>, &Vec<BoundedAxis>)| Some((value.as_ref()?.dims().to_vec(), bounds.clone()));
-    ctx.operands.iter().zip(&ctx.bounds).filter_map(one).collect()
-}
-
-/// Operands broadcast from the last axis.
-fn by_element(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
-    let operands = operands(ctx);
-    let rank = operands.iter().map(|(dims, _)| dims.len()).max()?;
-    let agreed: Option<Vec<_>> = (0..rank).map(|axis| agreed(&operands, rank, axis)).collect();
-    Some(agreed?.into_iter().flatten().collect())
-}
-
-/// Rows and columns of a product are computed one by one. Sums over such an extent read zeros behind it.
-fn product(ctx: &mut NodeLowering<'_>, transposed: [bool; 2]) -> Result<Option<Vec<BoundedAxis>>, Problem> {
-    let ranks = [rank(ctx, 0), rank(ctx, 1)];
-    let mut summed: [Option<BoundedAxis>; 2] = [None, None];
-    let mut outer: Vec<(Vec<usize>, Vec<BoundedAxis>)> = Vec::new();
-    let batches = ranks.iter().max().copied().unwrap_or(2).max(2) - 2;
-    let mut passed = Vec::new();
-    for (side, &rank) in ranks.iter().enumerate() {
-        let dims = ctx.operand(side)?.dims().to_vec();
-        let mut own = Vec::new();
-        for bounded in &ctx.bounds[side] {
-            let is_matrix = rank >= 2 && bounded.axis + 2 >= rank;
-            let last = bounded.axis + 1 == rank;
-            // The summed axis of the first matrix is the last one, that of the second the last but one.
-            let is_summed = rank == 1 || (is_matrix && (last != transposed[side]) == (side == 0));
-            if is_summed {
-                summed[side] = Some(bounded.clone());
-            } else if is_matrix {
-                let has_rows = usize::from(side == 1 && ranks[0] >= 2);
-                passed.push(bounded.on(batches + has_rows));
-            } else {
-                own.push(bounded.clone());
-            }
-        }
-        outer.push((dims[..rank.saturating_sub(2)].to_vec(), own));
-    }
-    for axis in 0..batches {
-        match agreed(&outer, batches, axis) {
-            Some(common) => passed.extend(common),
-            None => return Ok(None),
-        }
-    }
-    match summed {
-        [None, None] => {}
-        [Some(a), Some(b)] if a.size.is_like(&b.size) => {
-            masks::mask(ctx, 0, &[a], Neutral::Zero)?;
-            masks::mask(ctx, 1, &[b], Neutral::Zero)?;
-        }
-        _ => return Ok(None),
-    }
-    Ok(Some(passed))
-}
-
-/// Each row of the first matrix is multiplied alone.
-fn rows(ctx: &NodeLowering<'_>) -> Option<Vec<BoundedAxis>> {
-    let first = rank(ctx, 0);
-    let is_row = |bounded: &BoundedAxis| bounded.axis + 1 < first;
-    (first >= rank(ctx, 1) && ctx.bounds[0].iter().all(is_row)).then(|| ctx.bounds[0].clone())
-}
-
 /// The scores of boxes behind an extent become such that no box with them is selected. The result has an extent of its own.
 fn suppressed(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let [of_boxes, of_scores] = [0, 1].map(|operand| ctx.bounds.get(operand).cloned().unwrap_or_default());
@@ -360,24 +292,6 @@ fn suppressed(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Pr
     }
     masks::mask(ctx, 1, &of_scores, Neutral::Least)?;
     Ok(Some(Vec::new()))
-}
-
-/// The addend has the extents of the product, or repeats along them.
-fn gemm(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
-    let transposed = [ctx.flag("transA", false)?, ctx.flag("transB", false)?];
-    let Some(passed) = product(ctx, transposed)? else { return Ok(None) };
-    let Some(addend) = ctx.optional(2) else { return Ok(Some(passed)) };
-    let bounds = ctx.bounds.get(2).cloned().unwrap_or_default();
-    let own = |bounded: &BoundedAxis| (bounded.axis + addend.dims().len()).checked_sub(2);
-    let fits = |bounded: &BoundedAxis| match own(bounded) {
-        Some(axis) => match bounds.iter().find(|own| own.axis == axis) {
-            Some(own) => own.size.is_like(&bounded.size),
-            None => addend.dims()[axis] == 1,
-        },
-        None => true,
-    };
-    let is_passed = |own: &BoundedAxis| passed.iter().any(|to| to.axis == own.axis + 2 - addend.dims().len());
-    Ok((passed.iter().all(fits) && bounds.iter().all(is_passed)).then_some(passed))
 }
 
 /// Sequences of a batch are computed one by one. An extent of steps becomes the number of steps of each sequence, behind

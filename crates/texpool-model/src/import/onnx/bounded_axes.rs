@@ -45,7 +45,8 @@ pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<B
             own if BY_ITEM.contains(&own) && bounded.axis == 0 => Some(bounded.clone()),
             // Each channel has its own numbers, or each pixel.
             "BatchNormalization" | "LRN" if bounded.axis > 1 => Some(bounded.clone()),
-            _ => None,
+            own if BY_ITEM.contains(&own) => None,
+            _ => return Err(without_rule(bounded)),
         };
         match to {
             Some(to) => passed.push(to),
@@ -155,6 +156,20 @@ pub(super) fn rank(ctx: &NodeLowering<'_>, position: usize) -> usize {
     ctx.optional(position).map_or(0, |value| value.dims().len())
 }
 
+/// Refuses a node whose operator has no rule for such an extent.
+pub(super) fn without_rule(bounded: &BoundedAxis) -> Problem {
+    let (axis, bound) = (bounded.axis, bounded.size.bound);
+    let reason = format!(
+        "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; the operator is only \
+         supported for extents that are the same in each run"
+    );
+    Problem::new(reason, ONE_NUMBER)
+}
+
+/// Hint for an operator that needs an extent to be the same in each run.
+const ONE_NUMBER: &str = "bind the extent to one number if it is that of an input; else cut the graph in front of the \
+                          operator, and compute the rest on the results";
+
 /// Refuses a node that would read places behind an extent.
 pub(super) fn mixed(bounded: &BoundedAxis) -> Problem {
     let (axis, bound) = (bounded.axis, bounded.size.bound);
@@ -162,9 +177,5 @@ pub(super) fn mixed(bounded: &BoundedAxis) -> Problem {
         "the extent of its operand along axis {axis} is found in a run, and is at most {bound}; the operator would also read \
          the places behind the extent, which belong to no run"
     );
-    Problem::new(
-        reason,
-        "bind the extent to one number if it is that of an input; else cut the graph in front of the operator, and compute \
-         the rest on the results",
-    )
+    Problem::new(reason, ONE_NUMBER)
 }

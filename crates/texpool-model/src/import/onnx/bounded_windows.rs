@@ -2,7 +2,7 @@
 
 use super::{
     derived_extents::{derived, step},
-    lower::{Auto, spatial, stated_window},
+    lower::{Auto, are_zero_behind, spatial, stated_window},
     masks::{self, Neutral},
     node_lowering::NodeLowering,
     value::{BoundedAxis, Size},
@@ -35,7 +35,7 @@ impl Windows {
         };
         let dimensions = operand.dims().len() - LEADING;
         let extent = match own {
-            "Conv" | "ConvTranspose" => match *ctx.operand(1)?.dims() {
+            "Conv" | "ConvInteger" | "ConvTranspose" | "QLinearConv" => match *ctx.operand(weights(own))?.dims() {
                 [_, _, x] => [1, x],
                 [_, _, y, x] => [y, x],
                 _ => return Ok(None),
@@ -67,6 +67,11 @@ impl Windows {
     }
 }
 
+/// Returns the position of a convolution's weights.
+fn weights(own: &str) -> usize {
+    if own == "QLinearConv" { 3 } else { 1 }
+}
+
 /// Returns the axes of the result. Places behind the extents are replaced by ones without an effect if windows may read
 /// them. `None` if the result would depend on more.
 pub(super) fn windowed(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
@@ -89,6 +94,13 @@ pub(super) fn windowed(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<V
     }
     match own {
         "MaxPool" => masks::mask(ctx, 0, &read, Neutral::Least)?,
+        // Integers whose zero point is operand 2.
+        "ConvInteger" | "QLinearConv" => match ctx.optional(2) {
+            Some(zero) if zero.len() != 1 => return Ok(None),
+            Some(zero) if are_zero_behind(ctx, &ctx.operand(0)?, &zero) => {}
+            Some(zero) => masks::mask_by(ctx, &read, &zero)?,
+            None => masks::mask(ctx, 0, &read, Neutral::Zero)?,
+        },
         // The number of places that a mean is of would depend on the extent.
         "AveragePool" if !read.is_empty() && !ctx.flag("count_include_pad", false)? => return Ok(None),
         _ => masks::mask(ctx, 0, &read, Neutral::Zero)?,

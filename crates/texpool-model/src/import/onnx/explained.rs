@@ -30,6 +30,9 @@ pub(super) fn explained(problem: Problem, node: &Node, operands: &[Option<Value>
 const OF_CONSTANTS: &str =
     "no input has an effect on it: fold the constants of the model before, so that the file holds its values";
 
+/// Hint for values that follow from an extent with an upper bound.
+const OF_EXTENT: &str = "bind the extent to one number in place of an upper bound";
+
 /// Adds to a problem of values that a run computes the inputs that they are computed from.
 pub(super) fn with_sources(problem: Problem, lowering: &mut GraphLowering) -> Problem {
     let Some(tensor) = problem.computed else { return problem };
@@ -44,5 +47,15 @@ pub(super) fn with_sources(problem: Problem, lowering: &mut GraphLowering) -> Pr
     if names.is_empty() {
         return Problem { hint: OF_CONSTANTS, remedy: None, ..problem };
     }
-    if problem.remedy.is_none() { problem.decided_by(inputs) } else { problem }
+    let is_extent = |name: &String| {
+        let mut counts =
+            lowering.graph.bounded_inputs.iter().filter_map(|bounded| lowering.graph.inputs.get(bounded.count));
+        counts.any(|&count| lowering.graph.tensors[count].name == *name)
+    };
+    match problem.remedy {
+        // The caller does not see the input of an extent.
+        None if inputs.iter().any(is_extent) => Problem { hint: OF_EXTENT, ..problem },
+        None => problem.decided_by(inputs),
+        Some(_) => problem,
+    }
 }

@@ -92,7 +92,8 @@ pub(super) fn lower_node<'m>(
         is_open: false,
     };
     let made = bounded::known_as_tensors(&mut ctx, entry)?;
-    let mut passed = bounded::of_results(&mut ctx, entry)?;
+    let passed = bounded::of_results(&mut ctx, entry);
+    let mut passed = passed.map_err(|problem| with_sources(problem, ctx.lowering))?;
     // A node without operands is also foldable: constants are such nodes.
     let are_constant = ctx.operands.iter().flatten().all(|value| value.known().is_some());
     let fold = entry.fold.filter(|_| are_constant);

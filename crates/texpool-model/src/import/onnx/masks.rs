@@ -3,7 +3,7 @@
 use super::{
     array::Array,
     fold::math,
-    lower::two,
+    lower::{reshaped, two},
     node_lowering::NodeLowering,
     value::{BoundedAxis, Computed, MOST_PLACES, Value},
 };
@@ -72,6 +72,19 @@ pub(super) fn mask(
     }
     let x = ctx.operand(position)?;
     ctx.operands[position] = Some(masked(ctx, &x, bounds, neutral)?);
+    Ok(())
+}
+
+/// Replaces the places of the first operand behind the extents of these axes by a single number, which may be one of a
+/// run.
+pub(super) fn mask_by(ctx: &mut NodeLowering<'_>, bounds: &[BoundedAxis], number: &Value) -> Result<(), Problem> {
+    if bounds.is_empty() {
+        return Ok(());
+    }
+    let x = ctx.operand(0)?;
+    let inside = Value::Computed(inside(ctx, bounds, x.dims().len())?);
+    let number = reshaped(ctx.lowering, number, &[])?;
+    ctx.operands[0] = Some(added(ctx, [&inside, &x, &number], x.element_type())?);
     Ok(())
 }
 
@@ -145,5 +158,5 @@ pub(super) fn share(ctx: &mut NodeLowering<'_>, bounds: &[BoundedAxis]) -> Resul
         });
     }
     // The count has an axis, which would be one of the result's, too.
-    share.map(|share| super::lower::reshaped(ctx.lowering, &share, &[])).transpose()
+    share.map(|share| reshaped(ctx.lowering, &share, &[])).transpose()
 }

@@ -111,17 +111,32 @@ const ZERO: StridedSlice = StridedSlice { begin: [0, 0, 0, 1], stride: [1; 4] };
 /// Returns integers minus their zero point if both are results of one `DynamicQuantizeLinear`. They are then quantised
 /// from zero, without a subtraction.
 pub(super) fn from_zero(ctx: &mut NodeLowering<'_>, integers: &Value, zero: &Value) -> Result<Option<Value>, Problem> {
-    let (Value::Computed(integers), Value::Computed(zero)) = (integers, zero) else { return Ok(None) };
-    let graph = &ctx.lowering.graph;
-    let by = producer(graph, zero.tensor).filter(|node| node.op == Op::StridedSlice(ZERO)).map(|node| node.inputs[0]);
-    let quantised = producer(graph, integers.tensor);
-    let of = match quantised.map(|node| (&node.op, node.inputs.as_slice())) {
-        Some((Op::DynamicQuantize(DynamicQuantize { from_zero: false }), &[x, its])) if Some(its) == by => [x, its],
-        _ => return Ok(None),
-    };
+    let Some(of) = quantised_from(ctx, integers, zero) else { return Ok(None) };
+    let Value::Computed(integers) = integers else { return Ok(None) };
     let op = Op::DynamicQuantize(DynamicQuantize { from_zero: true });
     let tensor = ctx.emit(op, &of, integers.layout.shape())?;
     Ok(Some(Value::Computed(Computed { tensor, elem: ElementType::F32, ..integers.clone() })))
+}
+
+/// Returns whether integers are those of a DynamicQuantizeLinear with this zero point. They hold the zero point behind
+/// an extent that a run gives or finds, since the floats are zero there.
+pub(in crate::import::onnx) fn are_zero_behind(ctx: &NodeLowering<'_>, integers: &Value, zero: &Value) -> bool {
+    quantised_from(ctx, integers, zero).is_some()
+}
+
+/// Returns the floats that integers were quantised from by a scale of the run, and that scale with the zero point.
+/// `None` for integers from elsewhere.
+fn quantised_from(ctx: &NodeLowering<'_>, integers: &Value, zero: &Value) -> Option<[TensorId; 2]> {
+    let (Value::Computed(integers), Value::Computed(zero)) = (integers, zero) else { return None };
+    let graph = &ctx.lowering.graph;
+    let by = producer(graph, zero.tensor).filter(|node| node.op == Op::StridedSlice(ZERO)).map(|node| node.inputs[0]);
+    let quantised = producer(graph, integers.tensor);
+    match quantised.map(|node| (&node.op, node.inputs.as_slice())) {
+        Some((Op::DynamicQuantize(DynamicQuantize { from_zero: false }), &[x, its])) if Some(its) == by => {
+            Some([x, its])
+        }
+        _ => None,
+    }
 }
 
 /// Returns the node that computes a tensor. The newest nodes come first, because operands are mostly new.

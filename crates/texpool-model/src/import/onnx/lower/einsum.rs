@@ -24,7 +24,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] =
         .limits("the result names an index once")];
 
 /// Returns the indices of each operand and of the result, with ellipses expanded.
-fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
+pub(in crate::import::onnx) fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
     let equation: String = ctx.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {
         Some((left, right)) => (left, Some(right)),
