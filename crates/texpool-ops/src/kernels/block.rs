@@ -227,10 +227,10 @@ impl Block {
 
 /// Returns the block on software devices.
 ///
-/// Measured on lavapipe: 8x2 is within a tenth of 8x4, which pays off only for long sums. A second block is a second set of
-/// pipelines: with 8x4 for long sums, the first run of ResNet-18 took 1.2 s longer and later runs 4 to 5 % less, that of
-/// MobileNet v2 0.8 s longer and later runs 4 to 6 % less. `texpool tune` measures both. One or two pixels cannot fill a block of eight, so such layers (a classifier's last) use one pixel and up to
-/// four slices. Frames of a signal are often four, of which a block of eight would compute each twice.
+/// Measured on lavapipe: 8x2 is within a tenth of 8x4, which pays off only for long sums, and a second block is a second
+/// set of pipelines to compile (`docs/design/kernels.md`, "First runs"). `texpool tune` measures both. One or two pixels
+/// cannot fill a block of eight, so such layers (a classifier's last) use one pixel and up to four slices. Frames of a
+/// signal are often four, of which a block of eight would compute each twice.
 fn of_software(kind: BlockKind, layer: &Layer) -> [usize; 2] {
     let pixels = within(MAX_PIXELS as usize, layer.pixels);
     match kind {
