@@ -46,7 +46,7 @@ fn widest_of_aligned(unit: u64, buffers: &[Buffer], in_place: &[(usize, usize)])
         }
         let shared = i128::from(a.size.min(b.size).next_multiple_of(align));
         changes.push((b.live.start, [-shared, -shared, 0]));
-        changes.push((a.live.end, [shared, shared, 0]));
+        changes.push((b.live.start + 1, [shared, shared, 0]));
     }
     changes.sort_unstable_by_key(|change| change.0);
     let mut now = [0i128; 3];

@@ -6,13 +6,20 @@ use std::collections::{BTreeSet, HashSet};
 use super::{
     arena_plan::{ArenaPlan, ArenaProof},
     buffer::Buffer,
+    reduced::{Reduced, Rules},
 };
 use crate::error::{InputError, LayoutError, PlanError};
 
 /// Checks a plan: fixed offsets, alignments, the end of the arena, and that bound and proof agree with the total.
 /// Also checks that no two buffers use the same bytes at any step, unless one is computed in place of the other there
-/// and both begin at the same offset. Takes `O(n log n)` in buffers and gaps.
-pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan: &ArenaPlan) -> Result<(), PlanError> {
+/// and both begin at the same offset, or they are of a group; that groups share an offset; and that sets are apart. Takes
+/// `O(n log n)` in buffers, gaps and members of sets.
+pub(super) fn check_arena(
+    buffers: &[Buffer],
+    rules: &Rules,
+    reduced: &Reduced,
+    plan: &ArenaPlan,
+) -> Result<(), PlanError> {
     let (expected, length) = (buffers.len(), plan.offsets.len());
     if expected != length {
         return Err(InputError::LengthMismatch { what: "offsets", expected, found: length }.into());
@@ -31,13 +38,41 @@ pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan:
         };
         return Err(LayoutError::WrongOffset { buffer, offset, why }.into());
     }
-    if let Some((a, b, step)) = overlapping(buffers, in_place, |buffer| Some(plan.offsets[buffer])) {
+    check_sets(buffers, rules, &plan.offsets)?;
+    let offset_of = |part: usize| Some(plan.offsets[reduced.first_of[part]]);
+    if let Some((a, b, step)) = overlapping(&reduced.buffers, &reduced.in_place, offset_of) {
+        let [a, b] = [a, b].map(|part| reduced.first_of[part]);
         return Err(LayoutError::Overlap { a, b, step, region: 0 }.into());
     }
     let &ArenaPlan { total, bound, proof, .. } = plan;
     let proven = proof != ArenaProof::Unproven;
     if bound > total || (proven && bound < total) {
         return Err(LayoutError::BadBound { total, bound, proven }.into());
+    }
+    Ok(())
+}
+
+/// Checks that the members of each group have one offset, and that those of each other set have no byte in common.
+fn check_sets(buffers: &[Buffer], rules: &Rules, offsets: &[u64]) -> Result<(), PlanError> {
+    for pair in rules.same_offset.iter().flat_map(|set| set.windows(2)) {
+        let ([other, buffer], [expected, offset]) = ([pair[0], pair[1]], [pair[0], pair[1]].map(|b| offsets[b]));
+        if offset != expected {
+            let why = format!("it shares the offset of buffer {other}, which is at {expected}");
+            return Err(LayoutError::WrongOffset { buffer, offset, why }.into());
+        }
+    }
+    for set in &rules.apart {
+        let mut members: Vec<usize> = set.iter().copied().filter(|&buffer| buffers[buffer].size > 0).collect();
+        members.sort_unstable_by_key(|&buffer| (offsets[buffer], buffer));
+        members.dedup();
+        for pair in members.windows(2) {
+            let (below, buffer, offset) = (pair[0], pair[1], offsets[pair[1]]);
+            let end = offsets[below] + buffers[below].size;
+            if end > offset {
+                let why = format!("it must be apart from buffer {below}, which ends at {end}");
+                return Err(LayoutError::WrongOffset { buffer, offset, why }.into());
+            }
+        }
     }
     Ok(())
 }
@@ -51,8 +86,8 @@ struct Use {
     buffer: usize,
 }
 
-/// Returns two buffers that use the same bytes, the lower index first, with a step; `None` if there are none. Buffers
-/// without an offset are left out. It sweeps over the steps, keeps the bytes in use sorted by start, and compares a
+/// Returns two buffers that use the same bytes, the lower index first, with a step; `None` if there are none. Pairs that
+/// may be computed in place must meet at one step. Buffers without an offset are left out. It sweeps over the steps, keeps the bytes in use sorted by start, and compares a
 /// new use only with its neighbours.
 pub(super) fn overlapping(
     buffers: &[Buffer],
@@ -76,7 +111,6 @@ pub(super) fn overlapping(
     let may_share = |a: &Use, b: &Use, step: usize| {
         let computed_over = |before: usize, after: usize| {
             pairs.contains(&(before, after))
-                && step + 1 == buffers[before].live.end
                 && step == buffers[after].live.start
                 && offset_of(before) == offset_of(after)
         };

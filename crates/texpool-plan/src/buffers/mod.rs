@@ -1,5 +1,6 @@
 //! Plans buffers in one arena with all constraints that a compiler may have: live ranges, sizes, alignments, gaps in
-//! live ranges, fixed offsets, and pairs that may be computed in place.
+//! live ranges, fixed offsets, pairs that may be computed in place, sets that must be apart although they are not alive
+//! together, and groups that share an offset.
 //!
 //! [`ArenaPlanner`] takes the buffers and returns an [`ArenaPlan`]. All buffers are passed to the searches of
 //! [`offsets`](super::offsets), which build a plan from the floor up and find small plans of many buffers. Few buffers
@@ -19,6 +20,7 @@ mod order_search;
 mod pieces;
 mod plain;
 mod planner;
+mod reduced;
 mod sequences;
 mod without_pairs;
 

@@ -16,6 +16,7 @@ use super::{
     offset_plan::OffsetPlan,
     order_search::OrderSearch,
     plain,
+    reduced::{Reduced, Rules},
     sequences::Sequences,
     without_pairs,
 };
@@ -96,6 +97,8 @@ use crate::{
 pub struct ArenaPlanner<'a> {
     buffers: Vec<Buffer>,
     in_place: Vec<(BufferId, BufferId)>,
+    apart: Vec<Vec<BufferId>>,
+    same_offset: Vec<Vec<BufferId>>,
     /// Each use of a buffer, with its step.
     uses: Vec<(usize, BufferId)>,
     id: PlannerId,
@@ -116,6 +119,8 @@ impl Default for ArenaPlanner<'_> {
         Self {
             buffers: Vec::new(),
             in_place: Vec::new(),
+            apart: Vec::new(),
+            same_offset: Vec::new(),
             uses: Vec::new(),
             id: PlannerId::unique(),
             steps: 0,
@@ -164,6 +169,50 @@ impl<'a> ArenaPlanner<'a> {
     /// but need not.
     pub fn in_place(&mut self, before: BufferId, after: BufferId) {
         self.in_place.push((before, after));
+    }
+
+    /// Keeps buffers apart although their live ranges may not overlap: no two of them get a byte in common. Live ranges
+    /// are intervals of one order of steps. Streams that run side by side have no such order, so a buffer of one must be
+    /// kept apart from those of the others that may run at the same time.
+    ///
+    /// ```
+    /// use texpool_plan::{ArenaPlanner, ArenaProof, Buffer};
+    ///
+    /// let mut planner = ArenaPlanner::new();
+    /// let [a, b, c] = [4, 6, 5].map(|size| planner.add(Buffer::of(size)));
+    /// for buffer in [a, b, c] {
+    ///     planner.step(&[], &[buffer]);
+    /// }
+    /// assert_eq!(planner.plan()?.total, 6);
+    /// // The first and the last are used in two streams.
+    /// planner.apart(&[a, c]);
+    /// let plan = planner.plan()?;
+    /// assert_eq!((plan.total, plan.proof), (9, ArenaProof::WidestStep));
+    /// # Ok::<(), texpool_plan::PlanError>(())
+    /// ```
+    pub fn apart(&mut self, buffers: &[BufferId]) {
+        self.apart.push(buffers.to_vec());
+    }
+
+    /// Places buffers at one offset, as views of one memory, whether they are alive together or not. Alignments and
+    /// sizes may differ. Sets with a common member become one. Between bytes of members that are needed at a step, no
+    /// other buffer is placed.
+    ///
+    /// ```
+    /// use texpool_plan::{ArenaPlanner, Buffer};
+    ///
+    /// let mut planner = ArenaPlanner::new();
+    /// // A cache, the longer one that the next call takes it for, and another tensor between the two.
+    /// let cache = planner.add(Buffer::new(0..1, 64));
+    /// let grown = planner.add(Buffer::new(3..4, 96).aligned(32));
+    /// let other = planner.add(Buffer::new(0..4, 16));
+    /// planner.same_offset(&[cache, grown]);
+    /// let plan = planner.plan()?;
+    /// assert_eq!((plan[cache], plan.total), (plan[grown], 112));
+    /// # Ok::<(), texpool_plan::PlanError>(())
+    /// ```
+    pub fn same_offset(&mut self, buffers: &[BufferId]) {
+        self.same_offset.push(buffers.to_vec());
     }
 
     /// Ends the search at the first plan within `capacity`, or once it is proven that no plan fits. The returned plan
@@ -218,9 +267,15 @@ impl<'a> ArenaPlanner<'a> {
         index.ok_or_else(|| InputError::ForeignBuffer { index: id.index() }.into())
     }
 
-    /// Returns the pairs that may be computed in place, by position.
-    fn pairs(&self) -> Result<Vec<(usize, usize)>, PlanError> {
-        self.in_place.iter().map(|&(before, after)| Ok((self.index(before)?, self.index(after)?))).collect()
+    /// Returns the rules about several buffers, by position.
+    fn rules(&self) -> Result<Rules, PlanError> {
+        let set = |set: &Vec<BufferId>| set.iter().map(|&id| self.index(id)).collect::<Result<Vec<_>, _>>();
+        let pair = |&(before, after)| Ok((self.index(before)?, self.index(after)?));
+        Ok(Rules {
+            in_place: self.in_place.iter().map(pair).collect::<Result<_, PlanError>>()?,
+            apart: self.apart.iter().map(set).collect::<Result<_, PlanError>>()?,
+            same_offset: self.same_offset.iter().map(set).collect::<Result<_, PlanError>>()?,
+        })
     }
 
     /// Computes the plan.
@@ -247,11 +302,13 @@ impl<'a> ArenaPlanner<'a> {
     /// # Errors
     /// The errors of [`plan`](Self::plan).
     pub fn plan_until(&self, control: &SearchControl<'_>) -> Result<ArenaPlan, PlanError> {
-        let (buffers, in_place) = (self.buffers()?, self.pairs()?);
-        validate(&buffers, &in_place)?;
+        let (buffers, rules) = (self.buffers()?, self.rules()?);
+        validate(&buffers, &rules.in_place)?;
+        let reduced = Reduced::new(&buffers, &rules)?;
+        check_given(&reduced)?;
         control.report(Progress::new("buffers", 0, self.effort));
-        let widest = widest_step(&buffers, &in_place);
-        let best = self.search(&buffers, &in_place, widest, control)?;
+        let widest = widest_step(&reduced.buffers, &reduced.in_place);
+        let best = self.search(&reduced.buffers, &reduced.in_place, widest, control)?;
         let bound = best.bound.max(widest);
         let proof = match best.total {
             total if total <= widest => ArenaProof::WidestStep,
@@ -261,22 +318,23 @@ impl<'a> ArenaPlanner<'a> {
         let enough = best.total <= bound || self.capacity.is_some_and(|capacity| best.total <= capacity);
         let decided = self.capacity.is_some_and(|capacity| bound > capacity);
         let stopped = best.stopped.filter(|_| !enough && !decided);
-        let OffsetPlan { offsets, total, .. } = best;
+        let (offsets, total) = (reduced.offsets(&best.offsets), best.total);
         let plan = ArenaPlan { offsets, total, bound, proof, stopped, planner: self.id };
-        check_arena(&buffers, &in_place, &plan)?;
+        check_arena(&buffers, &rules, &reduced, &plan)?;
         Ok(plan)
     }
 
     /// Checks a plan, possibly from elsewhere: fixed offsets, alignments, the end of the arena, and that bound and
     /// proof agree with the total. Also checks that no two buffers need the same bytes at a step, unless one may be
-    /// computed in place of the other. Shares no code with the searches.
+    /// computed in place of the other or they share an offset, and that buffers are apart that must be. Shares no code with
+    /// the searches.
     ///
     /// # Errors
     /// The first rule that the buffers or the plan break.
     pub fn check(&self, plan: &ArenaPlan) -> Result<(), PlanError> {
-        let (buffers, in_place) = (self.buffers()?, self.pairs()?);
-        validate(&buffers, &in_place)?;
-        check_arena(&buffers, &in_place, plan)
+        let (buffers, rules) = (self.buffers()?, self.rules()?);
+        validate(&buffers, &rules.in_place)?;
+        check_arena(&buffers, &rules, &Reduced::new(&buffers, &rules)?, plan)
     }
 
     fn search(
@@ -293,7 +351,6 @@ impl<'a> ArenaPlanner<'a> {
         if let Some(unit) = unit.filter(|&unit| !small || plain::padding(buffers, unit) == 0) {
             return plain::plan(buffers, unit, *capacity, *effort, control);
         }
-        check_given(buffers, in_place)?;
         if capacity.is_some_and(|capacity| capacity < widest) {
             return beyond_reach(buffers, in_place, widest, unit);
         }
@@ -403,11 +460,12 @@ fn beyond_reach(
 }
 
 /// Checks that buffers with fixed offsets do not overlap.
-fn check_given(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<(), PlanError> {
+fn check_given(reduced: &Reduced) -> Result<(), PlanError> {
+    let Reduced { buffers, in_place, first_of, .. } = reduced;
     match overlapping(buffers, in_place, |buffer| buffers[buffer].offset) {
         Some((buffer, other, _)) => {
-            let why = format!("its given place overlaps that of buffer {other}");
-            Err(InputError::BadBuffer { buffer, name: buffers[buffer].name.clone(), why }.into())
+            let why = format!("its given place overlaps that of buffer {}", first_of[other]);
+            Err(InputError::BadBuffer { buffer: first_of[buffer], name: buffers[buffer].name.clone(), why }.into())
         }
         None => Ok(()),
     }

@@ -2,7 +2,7 @@
 //! byte-by-byte model of memory, and contradictory input must be rejected.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::Range,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
@@ -10,8 +10,8 @@ use std::{
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool_plan::{
-    ArenaPlan, ArenaPlanner, ArenaProof, Buffer, BufferGap, InputError, LayoutError, PlanError, SearchControl,
-    StopReason,
+    ArenaPlan, ArenaPlanner, ArenaProof, Buffer, BufferGap, BufferId, InputError, LayoutError, PlanError,
+    SearchControl, StopReason,
     io::{buffers_from_csv, buffers_to_csv},
     offsets::smallest,
 };
@@ -29,12 +29,18 @@ struct Features {
     fixed: bool,
     hints: bool,
     in_place: bool,
+    apart: bool,
+    same_offset: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Instance {
     buffers: Vec<Buffer>,
     pairs: Vec<(usize, usize)>,
+    /// Sets whose members have no byte in common.
+    apart: Vec<Vec<usize>>,
+    /// Sets whose members share an offset.
+    same_offset: Vec<Vec<usize>>,
 }
 
 impl Instance {
@@ -43,6 +49,11 @@ impl Instance {
         for &(before, after) in &self.pairs {
             planner.in_place(planner.id(before).unwrap(), planner.id(after).unwrap());
         }
+        let ids = |set: &Vec<usize>| set.iter().map(|&i| planner.id(i).unwrap()).collect::<Vec<_>>();
+        let (apart, same): (Vec<_>, Vec<_>) =
+            (self.apart.iter().map(ids).collect(), self.same_offset.iter().map(ids).collect());
+        apart.iter().for_each(|set| planner.apart(set));
+        same.iter().for_each(|set| planner.same_offset(set));
         planner
     }
 
@@ -52,7 +63,15 @@ impl Instance {
         let placed = |(b, &offset): (&Buffer, &u64)| {
             offset.is_multiple_of(b.align) && b.offset.is_none_or(|fixed| fixed == offset)
         };
+        let bytes = |i: usize| offsets[i]..offsets[i] + self.buffers[i].size;
+        let are_apart = |set: &Vec<usize>| {
+            let members: BTreeSet<usize> = set.iter().copied().collect();
+            let size: u64 = members.iter().map(|&i| self.buffers[i].size).sum();
+            members.iter().flat_map(|&i| bytes(i)).collect::<BTreeSet<_>>().len() as u64 == size
+        };
         self.buffers.iter().zip(offsets).all(placed)
+            && self.apart.iter().all(are_apart)
+            && self.same_offset.iter().all(|set| set.iter().all(|&i| offsets[i] == offsets[set[0]]))
             && (0..STEPS + 2).all(|step| {
                 let mut owners: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
                 for (i, buffer) in self.buffers.iter().enumerate().filter(|(_, b)| b.live.contains(&step)) {
@@ -60,9 +79,17 @@ impl Instance {
                     let bytes = gap.map_or(0..buffer.size, |gap| gap.window.clone().unwrap_or(0..0));
                     bytes.for_each(|byte| owners.entry(offsets[i] + byte).or_default().push(i));
                 }
+                // A group needs all bytes from the first to the last that a member needs.
+                for set in &self.same_offset {
+                    let bytes = owners.iter().filter(|(_, owners)| owners.iter().any(|owner| set.contains(owner)));
+                    let bytes: Vec<u64> = bytes.map(|(&byte, _)| byte).collect();
+                    let all = bytes.first().zip(bytes.last()).map(|(&first, &last)| first..last + 1);
+                    all.into_iter().flatten().for_each(|byte| owners.entry(byte).or_default().push(set[0]));
+                }
                 let may_share = |&a: &usize, &b: &usize| {
                     let pair = self.pairs.contains(&(a, b)) || self.pairs.contains(&(b, a));
-                    a == b || pair && offsets[a] == offsets[b]
+                    let group = self.same_offset.iter().any(|set| set.contains(&a) && set.contains(&b));
+                    a == b || group || pair && offsets[a] == offsets[b]
                 };
                 owners.values().all(|owners| owners.iter().all(|a| owners.iter().all(|b| may_share(a, b))))
             })
@@ -117,16 +144,25 @@ fn buffer(features: Features, sizes: Range<u64>) -> impl Generator<Value = Buffe
 }
 
 fn instance(features: Features, count: Range<usize>, sizes: Range<u64>) -> impl Generator<Value = Instance> {
-    prop::collection::vec(buffer(features, sizes), count).prop_map(move |buffers| {
+    let sets = prop::collection::vec(prop::collection::vec(0usize..1000, 2..4), 1..3);
+    let buffers = prop::collection::vec(buffer(features, sizes), count);
+    (buffers, sets.clone(), sets).prop_map(move |(buffers, apart, same_offset)| {
         let adjoin = |&(a, b): &(usize, usize)| features.in_place && buffers[a].live.end == buffers[b].live.start + 1;
         let all = (0..buffers.len()).flat_map(|a| (0..buffers.len()).map(move |b| (a, b)));
         let pairs = all.filter(adjoin).filter(|(a, b)| a != b).collect();
-        Instance { buffers, pairs }
+        let sets = |on: bool, sets: Vec<Vec<usize>>| -> Vec<Vec<usize>> {
+            let sets = sets.into_iter().map(|set| set.into_iter().map(|i| i % buffers.len()).collect());
+            if on { sets.collect() } else { Vec::new() }
+        };
+        let (apart, mut same_offset) = (sets(features.apart, apart), sets(features.same_offset, same_offset));
+        // Sets with a common member would be one.
+        same_offset.truncate(1);
+        Instance { apart, same_offset, pairs, buffers }
     })
 }
 
 /// Sets of features to test: none, most features singly, some combinations, and all of them.
-fn features() -> [Features; 8] {
+fn features() -> [Features; 13] {
     let none = Features::default();
     [
         none,
@@ -136,7 +172,21 @@ fn features() -> [Features; 8] {
         Features { in_place: true, ..none },
         Features { align: true, in_place: true, ..none },
         Features { align: true, gaps: true, fixed: true, ..none },
-        Features { align: true, gaps: true, windows: true, fixed: true, hints: true, in_place: true },
+        Features { apart: true, ..none },
+        Features { same_offset: true, ..none },
+        Features { apart: true, same_offset: true, align: true, ..none },
+        Features { apart: true, in_place: true, gaps: true, ..none },
+        Features { align: true, gaps: true, windows: true, fixed: true, hints: true, in_place: true, ..none },
+        Features {
+            align: true,
+            gaps: true,
+            windows: true,
+            fixed: true,
+            hints: true,
+            in_place: true,
+            apart: true,
+            same_offset: true,
+        },
     ]
 }
 
@@ -145,10 +195,16 @@ fn any_instance(count: Range<usize>, sizes: Range<u64>) -> impl Generator<Value 
     prop::strategy::Union::new(kinds)
 }
 
-/// Returns whether the error is an overlap between buffers whose offsets are fixed.
+/// Returns whether the error is a contradiction between buffers whose offsets are fixed, or that share an offset.
 fn is_refused(instance: &Instance, error: &PlanError) -> bool {
-    matches!(error, PlanError::Input(InputError::BadBuffer { why, .. }) if why.contains("overlaps that of buffer"))
-        && instance.buffers.iter().filter(|b| b.offset.is_some()).count() > 1
+    let PlanError::Input(InputError::BadBuffer { why, .. }) = error else { return false };
+    let fixed = instance.buffers.iter().filter(|b| b.offset.is_some()).count();
+    let groups = !instance.same_offset.is_empty();
+    fixed > 1 && why.contains("overlaps that of buffer")
+        || groups && fixed > 1 && why.contains("shares the offset of one that is given")
+        || groups && fixed > 0 && why.contains("which its group needs")
+        || groups && !instance.pairs.is_empty() && why.contains("cannot be computed in place")
+        || groups && !instance.apart.is_empty() && why.contains("must be apart from buffer")
 }
 
 proptest! {
@@ -431,6 +487,77 @@ fn contradictions_are_refused_by_name() {
 
 /// A stopped search returns a checked plan and reports why it stopped. A search that is already done does not report
 /// it.
+#[test]
+fn sets_that_contradict_each_other_are_refused_by_name() {
+    type Rule = fn(&mut ArenaPlanner<'_>, [BufferId; 5]);
+    let cases: [(Rule, usize, &str); 6] = [
+        (
+            |p, [a, b, ..]| {
+                p.same_offset(&[a, b]);
+                p.apart(&[a, b]);
+            },
+            1,
+            "it must be apart from buffer 0, and share its offset",
+        ),
+        (
+            |p, [a, b, c, ..]| {
+                p.same_offset(&[a, b]);
+                p.in_place(a, c);
+            },
+            0,
+            "add 2 to those that share the offset",
+        ),
+        (
+            |p, [.., d, e]| p.same_offset(&[d, e]),
+            4,
+            "its given place is 4, but it shares the offset of one that is given 8",
+        ),
+        (
+            |p, [a, _, c, d, _]| {
+                p.same_offset(&[a, d]);
+                p.same_offset(&[c, d]);
+            },
+            0,
+            "the offset 8 is no multiple of 48, which its group needs",
+        ),
+        (
+            |p, [a, ..]| {
+                let far = p.add(Buffer::new(0..usize::MAX, 1));
+                p.apart(&[far, a]);
+            },
+            5,
+            "no step is left after its life",
+        ),
+        (
+            |p, _| {
+                let both = [1 << 60, (1 << 40) + 1].map(|align| p.add(Buffer::new(0..1, 1).aligned(align)));
+                p.same_offset(&both);
+            },
+            6,
+            "no common alignment",
+        ),
+    ];
+    for (rule, index, expected) in cases {
+        let mut planner = ArenaPlanner::new();
+        let buffers = [
+            Buffer::new(0..2, 4).aligned(16),
+            Buffer::new(2..3, 4),
+            Buffer::new(1..3, 4).aligned(6),
+            Buffer::new(3..4, 4).fixed(8),
+            Buffer::new(4..5, 4).fixed(4),
+        ];
+        let ids = buffers.map(|buffer| planner.add(buffer));
+        assert!(planner.plan().is_ok());
+        rule(&mut planner, ids);
+        match planner.plan() {
+            Err(PlanError::Input(InputError::BadBuffer { buffer, why, .. })) if why.contains(expected) => {
+                assert_eq!(buffer, index, "{why}");
+            }
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
+}
+
 #[test]
 fn deadlines_and_flags_end_a_search() {
     let gap = |b: Buffer| if b.live.len() > 4 { b.clone().gap(b.live.start + 1..b.live.end - 2) } else { b };
