@@ -317,9 +317,6 @@ fn requantized(sum: vec4<f32>, texel: u32, limits: f32, is_fixed: bool) -> vec4<
 fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<f32> {
     switch code {
         case ACT_NONE: { return x; }
-        case ACT_RELU: { return positive(x); }
-        case ACT_RELU6: { return bounded(x, vec4(0.0), vec4(6.0)); }
-        case ACT_RELU_N1_TO_1: { return bounded(x, vec4(-1.0), vec4(1.0)); }
         case ACT_LEAKY_RELU: { return select(x, x * alpha, x < vec4(0.0)); }
         case ACT_ELU: { return select(x, alpha * (exp(x) - 1.0), x < vec4(0.0)); }
         case ACT_HARD_SWISH: { return x * clamp(x + 3.0, vec4(0.0), vec4(6.0)) * (1.0 / 6.0); }

@@ -29,7 +29,7 @@ const RUN_INTO: &str = "`run_into`: ";
 /// Frames before those that are counted: each of two bound textures is used twice.
 const FIRST: usize = 4;
 /// Frames that are counted. Lists inside wgpu still grow in some of them, so the least count is taken.
-const COUNTED: usize = 8;
+const COUNTED: usize = 32;
 /// Allocations that a run makes itself for each tensor that is passed by value: a channel, through which wgpu answers
 /// that the tensor's buffer is mapped.
 const FOR_EACH_TENSOR: u64 = 1;

@@ -55,7 +55,7 @@ pub fn block_reason(blocks: Blocks, constants: &Constants) -> Option<&'static st
     }
     Some(match block {
         (1, _) => "there are only one or two pixels, so an invocation computes one and up to four slices",
-        (_, 1) => "there is only one slice, so an invocation computes eight pixels of it",
+        (_, 1) => "there is one large slice, so an invocation computes eight pixels of it",
         _ => "blocks of two slices are nearly as fast as those of four, and need no second pipeline",
     })
 }
@@ -225,6 +225,11 @@ impl Block {
     }
 }
 
+/// Products of a tap of a texel of pixels from which a single slice has a block of its own on software devices. Below, a
+/// block of two slices computes one in vain, which takes up to a tenth of a millisecond of lavapipe; another pipeline
+/// takes 130 ms to compile.
+const LARGE_SLICE: usize = 1 << 17;
+
 /// Returns the block on software devices.
 ///
 /// Measured on lavapipe: 8x2 is within a tenth of 8x4, which pays off only for long sums, and a second block is a second
@@ -236,14 +241,14 @@ fn of_software(kind: BlockKind, layer: &Layer) -> [usize; 2] {
     match kind {
         // Rounded up to reduce the number of pipelines; the shader does not store slices past the last.
         BlockKind::FewPixels => [1, within(MAX_SLICES as usize, layer.slices)],
-        BlockKind::OneSlice => [pixels, 1],
-        BlockKind::LongSums | BlockKind::Usual => [pixels, 2],
+        BlockKind::OneSlice if layer.pixels.saturating_mul(layer.depth) >= LARGE_SLICE => [pixels, 1],
+        BlockKind::OneSlice | BlockKind::LongSums | BlockKind::Usual => [pixels, 2],
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Layer, MAX_PIXELS, MAX_SLICES};
+    use super::{Block, LARGE_SLICE, Layer, MAX_PIXELS, MAX_SLICES};
     use crate::graph::{BlockSize, Blocks, DeviceClass, LayerKind};
 
     const fn layer(edge: usize, channels: usize, depth: usize) -> Layer {
@@ -280,9 +285,10 @@ mod tests {
     fn software_devices_have_the_blocks_of_lavapipe() {
         let of =
             |pixels, slices, depth| block(DeviceClass::Software, &Layer { pixels, slices, depth, is_pointwise: true });
-        assert_eq!([of(1, 3, 100), of(2, 1, 1), of(3, 1, 200)], [[1, 4], [1, 1], [4, 1]]);
+        assert_eq!([of(1, 3, 100), of(2, 1, 1), of(3, 1, 200)], [[1, 4], [1, 1], [4, 2]]);
         assert_eq!([of(5, 4, 96), of(5, 4, 95), of(5, 3, 96)], [[8, 2], [8, 2], [8, 2]]);
         assert_eq!([of(3, 4, 96), of(4, 4, 95)], [[4, 2], [4, 2]]);
+        assert_eq!([of(256, 1, 511), of(256, 1, 512)], [[8, 2], [8, 1]], "a small layer shares a pipeline");
     }
 
     /// Whatever the layer, shaders can compute the block, and it has no pixels and few slices past the last.
@@ -295,7 +301,9 @@ mod tests {
                 let [p, s] = block(class, &layer);
                 assert!(BlockSize::new(p as u8, s as u8).is_some(), "{class:?}: {layer:?}: {p}x{s}");
                 assert!(p <= MAX_PIXELS as usize && s <= MAX_SLICES as usize);
-                assert!(s <= slices.next_power_of_two(), "{class:?}: {layer:?}: {p}x{s}");
+                let small = class == DeviceClass::Software && pixels.saturating_mul(layer.depth) < LARGE_SLICE;
+                let most = slices.next_power_of_two().max(if small { 2 } else { 1 });
+                assert!(s <= most, "{class:?}: {layer:?}: {p}x{s}");
             }
         }
     }

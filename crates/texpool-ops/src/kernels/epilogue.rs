@@ -3,7 +3,7 @@
 use super::{
     Constants, KernelError, SectionRole, StepContext, WeightSection,
     functions::{
-        ACT_DIVIDED_BY, ACT_NONE, ACT_PLUS, ACT_PRELU, ACT_REQUANTIZE_FIXED, ACT_REQUANTIZE_FLOAT, ACT_TIMES,
+        ACT_DIVIDED_BY, ACT_NONE, ACT_PLUS, ACT_PRELU, ACT_REQUANTIZE_FIXED, ACT_REQUANTIZE_FLOAT, ACT_TIMES, NO_CLIP,
         in_epilogue,
     },
     pack,
@@ -44,6 +44,10 @@ impl EpilogueParams {
         let mut epilogue = Self { add: node.epilogue.add.is_some(), ..Self::default() };
         for (i, act) in [node.epilogue.first, node.epilogue.then].into_iter().enumerate() {
             match act {
+                // Most layers have a clip or nothing here, and share a pipeline. Few add a tensor to a clipped value.
+                Act::None if i == 0 && !epilogue.add => {
+                    (epilogue.codes[i], epilogue.alphas[i], epilogue.betas[i]) = NO_CLIP
+                }
                 Act::None => {}
                 Act::Unary(unary) => {
                     // `check` rejects a step whose function has no code; packing weights needs no code.

@@ -4,8 +4,8 @@ use super::wgsl::shared_constants;
 use crate::graph::{Requantize, Unary};
 
 /// Generates the constants and the mapping from the table below. A row gives the name and the value of a code, its
-/// function, and the function's two parameters in the shader, the second as bits. A function without a row does not
-/// compile.
+/// function, and the function's two parameters in the shader, the second as bits. `clips` has functions that are a clip,
+/// with its bounds. A function without a row does not compile.
 macro_rules! unary_codes {
     (
         $(#[$held_about:meta])*
@@ -15,6 +15,8 @@ macro_rules! unary_codes {
         $(#[$about:meta])*
         $table:ident { $($name:ident = $code:literal
             => $function:ident $({ $($field:ident),* })? $(($($param:expr),*))?,)* }
+
+        clips { $($clip:ident ($least:expr, $most:expr),)* }
     ) => {
         shared_constants! { $(#[$held_about])* $held_table: $($held = $held_code,)* }
         shared_constants! { $(#[$about])* $table: $($name = $code,)* }
@@ -24,6 +26,7 @@ macro_rules! unary_codes {
             match function {
                 $($(Unary::$held_function $({ $($held_field),* })? => coded!($held $($(, $held_param)*)?),)?)*
                 $(Unary::$function $({ $($field),* })? => coded!($name $($(, $param)*)?),)*
+                $(Unary::$clip => clip($least, $most),)*
             }
         }
     };
@@ -47,9 +50,6 @@ unary_codes! {
     /// others are separate steps, so that the other shaders need not contain them.
     ACTIVATIONS {
         ACT_NONE = 0,
-        ACT_RELU = 1 => Relu,
-        ACT_RELU6 = 2 => Relu6,
-        ACT_RELU_N1_TO_1 = 3 => ReluN1To1,
         ACT_LEAKY_RELU = 4 => LeakyRelu { alpha } (alpha),
         ACT_ELU = 5 => Elu { alpha } (alpha),
         ACT_HARD_SWISH = 6 => HardSwish,
@@ -115,6 +115,12 @@ unary_codes! {
         UNARY_IS_NAN = 59 => IsNan,
         UNARY_IS_INF = 60 => IsInf { negative, positive } (flag(negative), flag(positive).to_bits()),
     }
+
+    clips {
+        Relu (0.0, f32::INFINITY),
+        Relu6 (0.0, 6.0),
+        ReluN1To1 (-1.0, 1.0),
+    }
 }
 
 shared_constants! {
@@ -129,6 +135,15 @@ pub(crate) fn in_epilogue(function: Unary) -> Option<(u32, f32, u32)> {
     let coded = code(function);
     ACTIVATIONS.iter().any(|&(_, held)| held == coded.0).then_some(coded)
 }
+
+/// Returns the code and parameters of a clip. All clips have the same code, so kernels with different ones share a
+/// pipeline, and so do kernels without a function, whose bounds are infinite ([`NO_CLIP`]).
+const fn clip(least: f32, most: f32) -> (u32, f32, u32) {
+    (ACT_CLIP, least, most.to_bits())
+}
+
+/// A clip that passes every value on, NaN included.
+pub(crate) const NO_CLIP: (u32, f32, u32) = clip(f32::NEG_INFINITY, f32::INFINITY);
 
 /// Returns two numbers of 16 bits as one word, because there are three numbers for two parameters.
 const fn halves(low: i16, high: i16) -> u32 {
