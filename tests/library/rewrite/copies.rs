@@ -3,7 +3,8 @@
 
 use texpool_model::rewrite::{Rules, SkipReason};
 use texpool_ops::graph::{
-    Act, Binary, Concat, Conv2d, Graph, MatMul, Op, Padding, StridedSlice, TensorId, Transpose, Unary,
+    Act, Binary, Concat, Conv2d, Graph, LayoutPermutation, MatMul, Op, Padding, StridedSlice, TensorId, Transpose,
+    Unary,
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
@@ -190,24 +191,118 @@ fn slices_of_channels_become_layers() {
     fires(&sliced(&[2; 5], false), "layer-slices", 0);
 }
 
+/// A transform of frames: a window that moves along a signal, with zeros on the left and right.
+#[derive(Clone, Copy)]
+struct Transform {
+    samples: usize,
+    channels: usize,
+    window: usize,
+    stride: usize,
+    around: [usize; 2],
+    bins: usize,
+}
+
+impl Transform {
+    fn of(self, net: &mut Net, signal: TensorId) -> TensorId {
+        let weights = net.weights(&[self.bins, 1, self.window, self.channels]);
+        let [left, right] = self.around;
+        let padding = Padding { left, right, ..Padding::default() };
+        let conv = Conv2d { stride: [1, self.stride], dilation: [1, 1], padding, groups: 1 };
+        net.node(Op::Conv2d(conv), &[signal, weights])
+    }
+
+    /// A transform of a signal that a reshape makes.
+    fn of_reshaped(self) -> Graph {
+        let mut net = Net::default();
+        let x = net.input(&[1, self.samples * self.channels]);
+        let x = net.relu(x);
+        let signal = net.reshape(x, &[1, 1, self.samples, self.channels]);
+        let spectrum = self.of(&mut net, signal);
+        net.finish(&[spectrum])
+    }
+}
+
+/// Six bins of a few frames, for which no step pays off.
+const SMALL: Transform = Transform { samples: 40, channels: 1, window: 16, stride: 8, around: [0; 2], bins: 6 };
+/// Enough bins of enough frames for steps that make whole pixels.
+const LARGE: Transform = Transform { samples: 4000, channels: 1, window: 64, stride: 16, around: [0; 2], bins: 48 };
+
+/// The last node, which is a convolution.
+fn last_convolution(graph: &Graph) -> Conv2d {
+    let Op::Conv2d(conv) = graph.nodes.iter().last().unwrap().op else { panic!("no convolution") };
+    conv
+}
+
 #[test]
 fn frames_of_a_signal_are_pixels() {
-    let framed = |samples: usize, window: usize, stride: usize| {
-        let mut net = Net::default();
-        let x = net.input(&[1, samples]);
-        let x = net.relu(x);
-        let signal = net.reshape(x, &[1, 1, samples, 1]);
-        let weights = net.weights(&[6, 1, window, 1]);
-        let conv = Conv2d { stride: [1, stride], dilation: [1, 1], padding: Padding::default(), groups: 1 };
-        let spectrum = net.node(Op::Conv2d(conv), &[signal, weights]);
-        net.finish(&[spectrum])
-    };
-    let rewriting = fires(&framed(40, 16, 8), "frames", 1);
-    let Op::Conv2d(conv) = &rewriting.graph.nodes.iter().last().unwrap().op else { panic!("no convolution") };
-    assert_eq!(conv.stride, [1, 1]);
-    for graph in [framed(41, 16, 8), framed(40, 12, 8), framed(40, 16, 1)] {
-        fires(&graph, "frames", 0);
+    for (transform, stride) in [
+        (SMALL, 1),
+        (Transform { window: 12, ..SMALL }, 2),
+        (Transform { channels: 2, window: 8, ..SMALL }, 1),
+        (Transform { around: [8, 3], ..SMALL }, 1),
+        (Transform { around: [4, 0], ..SMALL }, 2),
+    ] {
+        let rewriting = fires(&transform.of_reshaped(), "frames", 1);
+        assert_eq!(last_convolution(&rewriting.graph).stride, [1, stride]);
+        let merged = rewritten(&transform.of_reshaped(), &Rules::only(&["frames", "reshape-chain"]).unwrap());
+        assert_eq!(ops(&merged.graph), ["RELU", "RESHAPE", "CONV_2D"]);
     }
+    fires(&Transform { stride: 1, ..SMALL }.of_reshaped(), "frames", 0);
+    for transform in [
+        Transform { window: 15, ..SMALL },
+        // Adding zeros or cutting off a sample would take longer than the few bins.
+        Transform { around: [3, 0], ..SMALL },
+        Transform { samples: 41, ..SMALL },
+    ] {
+        let why = reason(&transform.of_reshaped(), "frames");
+        assert_eq!(why, SkipReason::NoFrames { op: "CONV_2D" });
+    }
+}
+
+#[test]
+fn a_signal_of_any_length_is_cut_or_padded_to_whole_pixels() {
+    for (samples, around, added) in [
+        (4003, [0, 0], [0, -3]),
+        // The last windows reach into the last pixel, and beyond the signal.
+        (4003, [32, 45], [0, 13]),
+        (4013, [0, 3], [0, 3]),
+        // The zeros on the left are no whole pixel.
+        (4000, [25, 0], [25, -9]),
+    ] {
+        let rewriting = fires(&Transform { samples, around, ..LARGE }.of_reshaped(), "frames", 1);
+        assert_eq!(ops(&rewriting.graph)[2..], ["RESHAPE", "PAD", "RESHAPE", "CONV_2D"]);
+        let pad = rewriting.graph.nodes.iter().find_map(|node| match node.op {
+            Op::Pad(pad) => Some([pad.before, pad.after]),
+            _ => None,
+        });
+        assert_eq!(pad, Some(added.map(|count| [0, 0, 0, count])));
+        assert_eq!(last_convolution(&rewriting.graph).stride, [1, 1]);
+    }
+    // Pixels of four samples, of which the signal has a whole number, cost less than a cut.
+    let rewriting = fires(&Transform { samples: 804, ..LARGE }.of_reshaped(), "frames", 1);
+    assert_eq!(last_convolution(&rewriting.graph).stride, [1, 4]);
+}
+
+#[test]
+fn real_and_imaginary_parts_read_the_same_frames_of_an_input() {
+    let stereo = Transform { channels: 2, ..LARGE };
+    let mut net = Net::default();
+    let signal = net.input(&[1, 1, stereo.samples, stereo.channels]);
+    let parts = [stereo.of(&mut net, signal), stereo.of(&mut net, signal)];
+    let mut graph = net.finish(&parts);
+    // The caller's samples of a channel lie together, which is no order for the frames.
+    let dims = vec![1, stereo.channels, stereo.samples];
+    graph.tensors[signal].host_permutation = LayoutPermutation::new(&dims, &[0, 2, 1]).unwrap();
+    graph.tensors[signal].dims = dims;
+    let rewriting = rewritten(&graph, &Rules::only(&["frames", "common-subexpression"]).unwrap());
+    assert_eq!(rewriting.report.count("frames"), 2);
+    assert_eq!(ops(&rewriting.graph), ["RESHAPE", "CONV_2D", "CONV_2D"]);
+
+    // The same with a few frames, for which the copy of the input costs more than it saves.
+    let mut net = Net::default();
+    let signal = net.input(&[1, 1, SMALL.samples, 1]);
+    let spectrum = SMALL.of(&mut net, signal);
+    assert_eq!(reason(&net.finish(&[spectrum]), "frames"), SkipReason::NoFrames { op: "CONV_2D" });
 }
 
 #[test]

@@ -91,12 +91,35 @@ impl RewriteContext {
         ctx
     }
 
-    /// Returns the graph without the removed nodes.
+    /// Returns the graph without the removed nodes, with each node after those that compute its operands.
     pub(super) fn into_graph(self) -> Graph {
+        let order = self.order();
         let mut graph = self.graph;
-        let mut removed = self.removed.into_iter();
-        graph.nodes.retain(|_| !removed.next().unwrap_or(false));
+        let mut nodes: IdVec<NodeId, Option<Node>> = graph.nodes.into_iter().map(Some).collect();
+        graph.nodes = order.into_iter().filter_map(|id| nodes[id].take()).collect();
         graph
+    }
+
+    /// Returns the remaining nodes in the order of their ids, but inserted ones, whose ids are the last, before the first
+    /// node that reads them.
+    fn order(&self) -> Vec<NodeId> {
+        let mut order = Vec::with_capacity(self.graph.nodes.len());
+        let mut is_placed = self.removed.clone();
+        for id in self.ids() {
+            let mut waiting = vec![id];
+            while let Some(&node) = waiting.last() {
+                let missing = self.graph.nodes[node].operands().filter_map(|tensor| self.producer[tensor]);
+                let before = waiting.len();
+                waiting.extend(missing.filter(|&producer| !is_placed[producer]));
+                if waiting.len() == before {
+                    waiting.pop();
+                    if !std::mem::replace(&mut is_placed[node], true) {
+                        order.push(node);
+                    }
+                }
+            }
+        }
+        order
     }
 
     /// The remaining nodes, in order.
@@ -112,7 +135,7 @@ impl RewriteContext {
 
     /// Applies a change. The time is proportional to the nodes it touches, not to the size of the graph.
     pub(super) fn apply(&mut self, edit: Edit) {
-        let Edit { tensors, nodes, replaced } = edit;
+        let Edit { tensors, nodes, inserted, replaced } = edit;
         self.graph.tensors.extend(tensors);
         self.producer.resize(self.graph.tensors.len(), None);
         self.readers.resize(self.graph.tensors.len(), Vec::new());
@@ -132,6 +155,12 @@ impl RewriteContext {
                 Some(node) => self.link(id, node),
                 None => self.removed[id] = true,
             }
+        }
+        for node in inserted {
+            let id = self.graph.nodes.push(node);
+            self.removed.push(false);
+            self.producer[self.graph.nodes[id].output] = Some(id);
+            self.graph.nodes[id].operands().for_each(|tensor| self.readers[tensor].push(id));
         }
         for (old, new) in replaced {
             let readers = std::mem::take(&mut self.readers[old]);

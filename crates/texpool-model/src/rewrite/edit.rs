@@ -15,6 +15,8 @@ pub(super) struct Edit {
     pub(super) tensors: Vec<Tensor>,
     /// Nodes with their replacements; `None` removes the node.
     pub(super) nodes: Vec<(NodeId, Option<Node>)>,
+    /// New nodes, whose results are new tensors.
+    pub(super) inserted: Vec<Node>,
     /// Pairs of tensors: all nodes that read the first will read the second.
     pub(super) replaced: Vec<(TensorId, TensorId)>,
 }
@@ -28,6 +30,10 @@ impl Edit {
     pub(super) fn remove(mut self, node: NodeId) -> Self {
         self.nodes.push((node, None));
         self
+    }
+
+    pub(super) fn insert(&mut self, node: Node) {
+        self.inserted.push(node);
     }
 
     pub(super) fn replace_uses(mut self, old: TensorId, new: TensorId) -> Self {

@@ -13,7 +13,8 @@ use super::{
 /// Functions written out as several nodes are recognised first, before other rules rewrite parts of them. Arithmetic
 /// is folded before activations are moved, because those would otherwise stand between. Activations are moved before
 /// additions, so that the activation before an addition is already in its producer. Both come before the epilogues of
-/// concatenations, so that their parts are computed by as few nodes as possible.
+/// concatenations, so that their parts are computed by as few nodes as possible. Padding is in the convolutions before
+/// their signals are framed, and those are framed before layers of their slices would read the same signal.
 pub static RULES: [Rule; 34] = [
     mask::RULE,
     identity::RULE,
@@ -40,9 +41,9 @@ pub static RULES: [Rule; 34] = [
     fold_into_producer::RULE,
     affine_chain::RULE,
     fold_into_consumer::RULE,
+    pad::RULE,
     frames::RULE,
     layer_slices::RULE,
-    pad::RULE,
     activation::RULE,
     residual::RULE,
     concat_activation::RULE,

@@ -122,6 +122,12 @@ pub enum SkipReason {
         /// The operator that adds zeros around its operand.
         op: &'static str,
     },
+    /// The stride and the window have no common divisor by which the signal would be cheaper to read.
+    #[error("no number of samples that divides the stride and the window of {op} makes it cheaper")]
+    NoFrames {
+        /// The operator.
+        op: &'static str,
+    },
     /// The padding is not limited to zeros in height and width.
     #[error("it does not pad with zeros in height and width alone")]
     NotZeroPadding,
