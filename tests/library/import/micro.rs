@@ -127,7 +127,8 @@ fn tensors_that_the_runtime_cannot_place_are_refused_by_name() {
     let x = open.floats("x", &[-1, 4]);
     let bytes = open.bytes(&[x], &[x]);
     assert!(matches!(MicroArena::read(&bytes), Err(MicroError::Extents { .. })));
-    assert!(matches!(MicroArena::read(b"TFL3"), Err(MicroError::Import(_))));
+    assert!(matches!(MicroArena::read(b"\0\0\0\0TFL3"), Err(MicroError::Import(_))));
+    assert!(matches!(MicroArena::read(b"TFL3, but at another place"), Err(MicroError::NotTfLite)));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn windows_slide_over_images_of_any_size() {
     let (by_two, around) = (numbers("strides", &[2, 2]), numbers("pads", &[1, 1, 1, 1]));
     let same = |upper: bool| ("auto_pad", Attr::Text(if upper { "SAME_UPPER" } else { "SAME_LOWER" }));
     let over = ("ceil_mode", Attr::Int(1));
-    let cases: [(&str, Vec<(&str, Attr)>); 12] = [
+    let cases: [(&str, Vec<(&str, Attr)>); 15] = [
         ("Conv", vec![]),
         ("Conv", vec![around.clone()]),
         ("Conv", vec![around.clone(), by_two.clone()]),
@@ -93,7 +93,10 @@ fn windows_slide_over_images_of_any_size() {
         ("MaxPool", vec![halves.clone(), by_two.clone(), same(true)]),
         ("MaxPool", vec![thirds.clone(), by_two.clone(), over.clone()]),
         ("MaxPool", vec![halves.clone(), by_two.clone(), over]),
-        ("AveragePool", vec![halves, by_two]),
+        ("AveragePool", vec![halves.clone(), by_two.clone()]),
+        ("AveragePool", vec![halves, by_two.clone(), same(true)]),
+        ("AveragePool", vec![thirds.clone(), around.clone(), by_two]),
+        ("AveragePool", vec![thirds.clone(), around.clone()]),
         ("AveragePool", vec![thirds, around, ("count_include_pad", Attr::Int(1))]),
     ];
     for (op, attributes) in cases {
@@ -104,6 +107,16 @@ fn windows_slide_over_images_of_any_size() {
         agrees(&m, ANY, &format!("{op} {attributes:?}"));
         agrees(&m, FOURS, &format!("{op} {attributes:?} in steps"));
     }
+}
+
+#[test]
+fn channels_are_normalised_over_images_of_any_size() {
+    let mut m = model();
+    m.floats("scale", &[2], &[0.5, 2.0]);
+    m.floats("shift", &[2], &[-1.0, 0.25]);
+    m.node("InstanceNormalization", &["x", "scale", "shift"], &["y"], &[]);
+    m.output("y");
+    agrees(&m, ANY, "normalised");
 }
 
 /// A border in front of an even image differs from that of an odd one, so that images must be in steps.

@@ -8,7 +8,7 @@ use texpool_ops::{
 
 use super::support::{
     import, import_with,
-    onnx::{Attr, Model, bytes},
+    onnx::{Attr, Dim, Model, bytes},
 };
 
 /// Extents and values of the outputs.
@@ -230,6 +230,29 @@ fn a_run_that_computes_a_greater_extent_fails() {
     }
 }
 
+/// The caller's own number, such as that of the places to select.
+#[test]
+fn an_input_is_an_extent_up_to_the_limit() {
+    let mut m = Model::new();
+    m.input("x", &[MOST as i64]);
+    m.open_input("k", 7, &[Dim::Is(1)]);
+    m.ints("zero", &[0]);
+    m.node("TopK", &["x", "k"], &["values", "places"], &[]);
+    m.node("Slice", &["x", "zero", "k"], &["first"], &[]);
+    ["values", "places", "first"].into_iter().for_each(|name| m.output(name));
+    let refused = import(m.bytes()).unwrap_err().to_string();
+    assert!(refused.contains("operand 1 `k`, its number, is computed at run time"), "{refused}");
+    let graph = limited(&m, "k", 4).unwrap();
+    let x = vec![3.0, 1.0, 4.0, 1.5, 5.0, 9.0];
+    let lists = [vec![9.0, 5.0, 4.0], vec![5.0, 4.0, 2.0], vec![3.0, 1.0, 4.0]];
+    let expected: Outputs = lists.into_iter().map(|list| (vec![3], list)).collect();
+    assert_eq!(outputs(&graph, &[x.clone(), vec![3.0]]).unwrap(), expected);
+    let beyond = outputs(&graph, &[x, vec![5.0]]);
+    assert_eq!(beyond, Err(ExtentError::BeyondLimit { name: "k".to_owned(), most: 4, found: 5 }));
+    let refused = limited(&m, "x", 4).unwrap_err().to_string();
+    assert!(refused.contains("`x`, f32 of [6], is no extent, which is a single integer"), "{refused}");
+}
+
 #[test]
 fn operators_name_the_integer_to_be_limited() {
     let error = import(counted(&ALL).bytes()).unwrap_err();
@@ -244,7 +267,7 @@ fn operators_name_the_integer_to_be_limited() {
 #[test]
 fn only_integers_of_a_run_have_limits() {
     for (name, most, reason) in [
-        ("sum", 3, "ReduceSum `sum`: its result `sum`, f32 of [1], is no extent, which is a single integer"),
+        ("sum", 3, "ReduceSum `sum`: `sum`, f32 of [1], is no extent, which is a single integer"),
         ("numbers", 3, "operators cannot be imported"),
         ("zero", 3, "no extent of the model is called zero"),
         ("nothing", 3, "no extent of the model is called nothing"),
@@ -260,5 +283,5 @@ fn only_integers_of_a_run_have_limits() {
     m.node("Expand", &["x", "four"], &["y"], &[]);
     m.output("y");
     let text = limited(&m, "four", 5).unwrap_err().to_string();
-    assert!(text.contains("its result `four` is a known number"), "{text}");
+    assert!(text.contains("`four` is a known number"), "{text}");
 }

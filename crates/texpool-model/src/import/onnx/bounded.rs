@@ -8,10 +8,11 @@
 use super::{
     array::Array,
     bounded_axes::{at_most, each, mixed, rank},
-    bounded_fused, bounded_images, bounded_indices, bounded_joins,
+    bounded_fused, bounded_images, bounded_indices, bounded_joins, bounded_means,
     bounded_operands::by_element,
     bounded_products::{einsum, gemm, product, product_of_integers},
-    bounded_shapes, bounded_windows, lower,
+    bounded_shapes, bounded_windows,
+    lower::{self, reshaped},
     masks::{self, Neutral},
     model::own_domain,
     node_lowering::{NodeLowering, is_extent},
@@ -117,6 +118,11 @@ pub(super) fn finish(passed: &mut Passed, ctx: &mut NodeLowering<'_>) -> Result<
         let elem = result.element_type();
         let scaled = lower::two(ctx, Binary::Mul, &result, &factor, elem)?;
         ctx.give(0, Value::Computed(scaled));
+    }
+    if let (Some(limit), Some(Some(result))) = (passed.limit.take(), ctx.results.first().cloned()) {
+        let elem = result.element_type();
+        let limited = lower::two(ctx, Binary::Minimum, &result, &limit, elem)?;
+        ctx.give(0, Value::Computed(limited));
     }
     let own = own_name(ctx);
     if ![&BY_ELEMENT[..], &REARRANGES, &MAKES].iter().any(|all| all.contains(&own)) {
@@ -264,16 +270,18 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str, first: &BoundedAxis) -> Resu
             masks::mask(ctx, 0, &bounds, Neutral::Zero)?;
             return Ok(Some(Passed { bounds: vec![bounds, vec![]], ..Passed::default() }));
         }
-        "AveragePool" | "Conv" | "ConvInteger" | "ConvTranspose" | "LpPool" | "MaxPool" | "QLinearConv" => {
+        "AveragePool" => return bounded_windows::averaged(ctx),
+        "Conv" | "ConvInteger" | "ConvTranspose" | "LpPool" | "MaxPool" | "QLinearConv" => {
             bounded_windows::windowed(ctx, own)?
         }
         "Resize" | "Upsample" => bounded_images::resized(ctx)?,
         "DepthToSpace" | "SpaceToDepth" => bounded_images::folded(ctx, own)?,
         "Pad" => bounded_images::padded(ctx)?,
         "GlobalAveragePool" | "GlobalMaxPool" => return global_pool(ctx, own),
+        "InstanceNormalization" => return bounded_means::instance(ctx),
         "ReduceMean" => return mean(ctx),
         own if own.starts_with("Reduce") => reduction(ctx, own)?,
-        "ArgMax" | "ArgMin" => index(ctx, own)?,
+        "ArgMax" | "ArgMin" => return index(ctx, own),
         "Softmax" | "LogSoftmax" => softmax(ctx)?,
         "TopK" => top_k(ctx)?,
         "CumSum" => cum_sum(ctx)?,
@@ -380,18 +388,25 @@ fn global_pool(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, 
     Ok(Some(Passed { factor, ..Passed::on(kept) }))
 }
 
-/// The first of equal values wins, so that none behind the extent does.
-fn index(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+/// The first of equal values wins, so that none behind the extent does. If the last one wins, one behind the extent does so
+/// only if all values are the least, of which the last one is at the end of the extent.
+fn index(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>, Problem> {
     let along = ctx.axis(rank(ctx, 0), 0)?;
     let (keep, last) = (ctx.flag("keepdims", true)?, ctx.flag("select_last_index", false)?);
     let (found, others): (Vec<_>, Vec<_>) = ctx.bounds[0].iter().cloned().partition(|bounded| bounded.axis == along);
-    if found.iter().any(|bounded| last || bounded.size.least == 0) {
+    if found.iter().any(|bounded| bounded.size.least == 0) {
         return Ok(None);
+    }
+    let mut limit = None;
+    if let (Some(bounded), true) = (found.first(), last) {
+        let count = reshaped(ctx.lowering, &Value::Computed(bounded.size.count.clone()), &[])?;
+        let last = lower::two(ctx, Binary::Sub, &count, &Value::integers(vec![1]), ElementType::I64)?;
+        limit = Some(reshaped(ctx.lowering, &Value::Computed(last), &[])?);
     }
     let neutral = if own == "ArgMax" { Neutral::Least } else { Neutral::Greatest };
     masks::mask(ctx, 0, &found, neutral)?;
     let to = |bounded: &BoundedAxis| bounded.on(bounded.axis - usize::from(!keep && bounded.axis > along));
-    Ok(Some(others.iter().map(to).collect()))
+    Ok(Some(Passed { limit, ..Passed::on(others.iter().map(to).collect()) }))
 }
 
 fn softmax(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {

@@ -4,8 +4,9 @@ use super::{
     array::Array,
     bounded_joins::last_places,
     derived_extents::derived,
+    lower::{picked_by, two},
     node_lowering::NodeLowering,
-    value::{BoundedAxis, Computed, Size},
+    value::{BoundedAxis, Computed, Size, Value},
 };
 use crate::import::{
     common::axes::{named_axes, permutation},
@@ -14,7 +15,7 @@ use crate::import::{
 use texpool_ops::graph::{Binary, ElementType, Op};
 
 /// Operators of an image or signal that compute each item of a batch alone. Batches are their first axis.
-const BY_ITEM: [&str; 5] = ["BatchNormalization", "GlobalLpPool", "GroupNormalization", "InstanceNormalization", "LRN"];
+const BY_ITEM: [&str; 4] = ["BatchNormalization", "GlobalLpPool", "GroupNormalization", "LRN"];
 
 /// Applies the rule of an operator to each axis of its first operand alone.
 pub(super) fn each(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
@@ -76,10 +77,29 @@ pub(super) fn at_most(
     Ok(Some(BoundedAxis { size, ..bounded.clone() }))
 }
 
-/// The axis is not repeated.
-fn tile(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
-    let repeats = ctx.integers(1, "repeats")?;
-    Ok((repeats.get(bounded.axis) == Some(&1)).then(|| bounded.clone()))
+/// The places of an axis are looked up one repetition after another, by their remainder. The operator repeats the others.
+fn tile(ctx: &mut NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {
+    let mut repeats = ctx.integers(1, "repeats")?;
+    let repeated = match repeats.get(bounded.axis) {
+        Some(1) => return Ok(Some(bounded.clone())),
+        Some(&repeated @ 2..) => repeated,
+        _ => return Ok(None),
+    };
+    let size = derived(ctx, &bounded.size, [repeated, 0, 1])?;
+    ctx.budget_for(&[size.bound], size_of::<i64>(), 1)?;
+    let elem = ElementType::I64;
+    let places = Value::integers((0..size.bound as i64).collect());
+    // An extent of no places has no remainders.
+    let count = Value::Computed(bounded.size.count.clone());
+    let count = Value::Computed(two(ctx, Binary::Maximum, &count, &Value::integers(vec![1]), elem)?);
+    let before = Value::Computed(two(ctx, Binary::FloorDiv, &places, &count, elem)?);
+    let before = Value::Computed(two(ctx, Binary::Mul, &before, &count, elem)?);
+    let indices = two(ctx, Binary::Sub, &places, &before, elem)?;
+    let x = ctx.operand(0)?;
+    ctx.operands[0] = Some(picked_by(ctx, &x, bounded.axis, &indices)?);
+    repeats[bounded.axis] = 1;
+    ctx.operands[1] = Some(Value::integers(repeats));
+    Ok(Some(BoundedAxis { size, ..bounded.clone() }))
 }
 
 fn transpose(ctx: &NodeLowering<'_>, bounded: &BoundedAxis) -> Result<Option<BoundedAxis>, Problem> {

@@ -1,10 +1,12 @@
 //! Rules of convolutions and pools along an axis whose extent a run gives or finds.
 
 use super::{
+    bounded_means,
     derived_extents::{derived, step},
     lower::{Auto, are_zero_behind, spatial, stated_window},
     masks::{self, Neutral},
     node_lowering::NodeLowering,
+    passed::Passed,
     value::{BoundedAxis, Size},
 };
 use crate::import::error::Problem;
@@ -75,23 +77,7 @@ fn weights(own: &str) -> usize {
 /// Returns the axes of the result. Places behind the extents are replaced by ones without an effect if windows may read
 /// them. `None` if the result would depend on more.
 pub(super) fn windowed(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Vec<BoundedAxis>>, Problem> {
-    let bounds = ctx.bounds[0].clone();
-    let mut passed = Vec::with_capacity(bounds.len());
-    let mut read = Vec::new();
-    for bounded in &bounds {
-        match bounded.axis {
-            // Items are computed one by one, and channels together.
-            0 => passed.push(bounded.clone()),
-            1 => return Ok(None),
-            _ => {
-                let Some((size, reads_behind)) = slid(ctx, own, bounded)? else { return Ok(None) };
-                passed.push(BoundedAxis { size, ..bounded.clone() });
-                if reads_behind {
-                    read.push(bounded.clone());
-                }
-            }
-        }
-    }
+    let Some(SlidAxes { passed, read }) = slid_axes(ctx, own)? else { return Ok(None) };
     match own {
         "MaxPool" => masks::mask(ctx, 0, &read, Neutral::Least)?,
         // Integers whose zero point is operand 2.
@@ -101,11 +87,46 @@ pub(super) fn windowed(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<V
             Some(zero) => masks::mask_by(ctx, &read, &zero)?,
             None => masks::mask(ctx, 0, &read, Neutral::Zero)?,
         },
-        // The number of places that a mean is of would depend on the extent.
-        "AveragePool" if !read.is_empty() && !ctx.flag("count_include_pad", false)? => return Ok(None),
         _ => masks::mask(ctx, 0, &read, Neutral::Zero)?,
     }
     Ok(Some(passed))
+}
+
+/// Like [`windowed`], for means, which may count the places in front of the border alone.
+pub(super) fn averaged(ctx: &mut NodeLowering<'_>) -> Result<Option<Passed>, Problem> {
+    let own = "AveragePool";
+    let Some(SlidAxes { passed, read }) = slid_axes(ctx, own)? else { return Ok(None) };
+    masks::mask(ctx, 0, &read, Neutral::Zero)?;
+    let counts_border = read.is_empty() || ctx.flag("count_include_pad", false)?;
+    let factor = if counts_border { None } else { Some(bounded_means::share_of_windows(ctx, &read)?) };
+    Ok(Some(Passed { factor, ..Passed::on(passed) }))
+}
+
+/// The axes of a result of windows.
+struct SlidAxes {
+    passed: Vec<BoundedAxis>,
+    /// The axes of the operand behind whose extents windows may read.
+    read: Vec<BoundedAxis>,
+}
+
+fn slid_axes(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<SlidAxes>, Problem> {
+    let bounds = ctx.bounds[0].clone();
+    let mut slid_axes = SlidAxes { passed: Vec::with_capacity(bounds.len()), read: Vec::new() };
+    for bounded in bounds {
+        match bounded.axis {
+            // Items are computed one by one, and channels together.
+            0 => slid_axes.passed.push(bounded),
+            1 => return Ok(None),
+            _ => {
+                let Some((size, reads_behind)) = slid(ctx, own, &bounded)? else { return Ok(None) };
+                slid_axes.passed.push(BoundedAxis { size, ..bounded.clone() });
+                if reads_behind {
+                    slid_axes.read.push(bounded);
+                }
+            }
+        }
+    }
+    Ok(Some(slid_axes))
 }
 
 /// Returns the extent of the result, and whether windows may read places behind the operand's.

@@ -190,9 +190,9 @@ impl<'o> Binding<'o> {
         })
     }
 
-    /// Fails if an extent is unbound, or if a bound name occurs neither in an input nor, with a bound, as the result of a
-    /// node. Returns the bounds of results.
-    pub(super) fn finish(self, is_result: impl Fn(&str) -> bool) -> Result<Vec<(&'o str, ExtentBound)>, ImportError> {
+    /// Fails if an extent is unbound, or if a bound name is neither that of an open extent nor, with a bound, that of a value.
+    /// Returns the bounds of values.
+    pub(super) fn finish(self, is_value: impl Fn(&str) -> bool) -> Result<Vec<(&'o str, ExtentBound)>, ImportError> {
         if !self.unbound.is_empty() {
             // A sum follows once the extents that it adds are bound.
             let names: BTreeSet<&str> = self.unbound.iter().map(|dim| dim.name.as_str()).collect();
@@ -209,12 +209,12 @@ impl<'o> Binding<'o> {
             let open = self.unbound.iter().filter(|dim| !follows(&dim.name)).cloned().collect();
             return Err(ImportError::UnresolvedDim(open));
         }
-        let of_results = self.most.iter().filter(|(name, _)| !self.used.contains(name.as_str()) && is_result(name));
-        let of_results: Vec<_> = of_results.map(|(name, &bound)| (name.as_str(), bound)).collect();
-        let is_used = |name: &str| self.used.contains(name) || of_results.iter().any(|(other, _)| *other == name);
+        let of_values = self.most.iter().filter(|(name, _)| !self.used.contains(name.as_str()) && is_value(name));
+        let of_values: Vec<_> = of_values.map(|(name, &bound)| (name.as_str(), bound)).collect();
+        let is_used = |name: &str| self.used.contains(name) || of_values.iter().any(|(other, _)| *other == name);
         let names = self.bound.keys().chain(self.most.keys());
         let unused: Vec<String> = names.filter(|name| !is_used(name)).cloned().collect();
-        if unused.is_empty() { Ok(of_results) } else { Err(ImportError::NoSuchDim { names: unused }) }
+        if unused.is_empty() { Ok(of_values) } else { Err(ImportError::NoSuchDim { names: unused }) }
     }
 }
 

@@ -64,7 +64,9 @@ pub(super) fn inputs<'m>(
     }
     // Before any tensor is created, so that all open extents are listed together.
     let bounded = std::mem::take(&mut binding.bounded);
-    for (name, bound) in binding.finish(|name| names.is_result(name))? {
+    let is_input = |name: &str| open.iter().any(|(port, ..)| port.name == name);
+    let limits = binding.finish(|name| names.is_result(name) || is_input(name))?;
+    for (name, bound) in limits.iter().filter(|(name, _)| names.is_result(name)).copied().collect::<Vec<_>>() {
         names.limit(name, bound)?;
     }
     let mut preferred = PreferredLayouts::new(&file.nodes);
@@ -79,6 +81,10 @@ pub(super) fn inputs<'m>(
             .map_err(refused("input", port))?;
         lowering.meter.state(lowering.graph.shape(tensor).len());
         lowering.graph.inputs.push(tensor);
+        if let Some((name, bound)) = limits.iter().find(|(name, _)| *name == port.name) {
+            names.limit(name, *bound)?;
+            names.apply_limit(&port.name, lowering).map_err(refused("input", port))?;
+        }
     }
     extents(&bounded, &inputs, lowering, names)
 }

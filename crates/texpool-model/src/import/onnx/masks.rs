@@ -88,7 +88,13 @@ pub(super) fn mask_by(ctx: &mut NodeLowering<'_>, bounds: &[BoundedAxis], number
     Ok(())
 }
 
-fn masked(ctx: &mut NodeLowering<'_>, x: &Value, bounds: &[BoundedAxis], neutral: Neutral) -> Result<Value, Problem> {
+/// Returns a value with its places behind the extents of these axes replaced.
+pub(super) fn masked(
+    ctx: &mut NodeLowering<'_>,
+    x: &Value,
+    bounds: &[BoundedAxis],
+    neutral: Neutral,
+) -> Result<Value, Problem> {
     let elem = x.element_type();
     let inside = Value::Computed(inside(ctx, bounds, x.dims().len())?);
     let number = Value::Known(neutral.number(elem));

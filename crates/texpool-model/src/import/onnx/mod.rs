@@ -13,6 +13,7 @@ mod bounded_fused;
 mod bounded_images;
 mod bounded_indices;
 mod bounded_joins;
+mod bounded_means;
 mod bounded_operands;
 mod bounded_products;
 mod bounded_shapes;

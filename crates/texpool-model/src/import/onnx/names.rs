@@ -287,21 +287,22 @@ impl<'m> Names<'m> {
         self.later.contains(name)
     }
 
-    /// Records that a result is an extent, and the most that it can be.
+    /// Records that a result, or an input that is defined already, is an extent, and the most that it can be.
     pub(super) fn limit(&mut self, name: &str, bound: ExtentBound) -> Result<(), ImportError> {
         let ExtentBound { most, step } = bound;
         if !(1..=MOST_PLACES).contains(&most) || step != 1 {
             let why = format!("an extent that a run computes is at least 1 and at most {MOST_PLACES}, without a step");
             return Err(ImportError::CannotBind { name: name.to_owned(), asked: most, why });
         }
-        if let Some(&name) = self.later.get(name) {
+        let input = self.entries.get_key_value(name).map(|(name, _)| *name);
+        if let Some(name) = self.later.get(name).copied().or(input) {
             self.limits.insert(name, most);
         }
         Ok(())
     }
 
-    /// Makes a computed result with a limit a known number, which is an extent of a run.
-    fn apply_limit(&mut self, name: &'m str, lowering: &mut GraphLowering) -> Result<(), Problem> {
+    /// Makes a result or input with a limit a known number, which is an extent of a run.
+    pub(super) fn apply_limit(&mut self, name: &'m str, lowering: &mut GraphLowering) -> Result<(), Problem> {
         let (Some(&most), Some(Entry::Value(value))) = (self.limits.get(name), self.entries.get(name)) else {
             return Ok(());
         };
@@ -309,12 +310,11 @@ impl<'m> Names<'m> {
         let number = match value {
             Value::Computed(number) if value.len() == 1 && elem.is_integer() => number.tensor,
             Value::Computed(_) => {
-                let reason =
-                    format!("its result `{name}`, {elem} of {dims:?}, is no extent, which is a single integer");
+                let reason = format!("`{name}`, {elem} of {dims:?}, is no extent, which is a single integer");
                 return Err(Problem::new(reason, "bound the integer that it is computed from, or no extent"));
             }
             Value::Known(_) => {
-                let reason = format!("its result `{name}` is a known number, and the caller bounds it as an extent");
+                let reason = format!("`{name}` is a known number, and the caller bounds it as an extent");
                 return Err(Problem::new(reason, "do not bound it"));
             }
         };

@@ -11,6 +11,8 @@ pub(super) struct Passed {
     pub(super) sizes: Vec<Sizes>,
     /// A number by which the result is multiplied.
     pub(super) factor: Option<Value>,
+    /// A number that the result is at most, after the multiplication.
+    pub(super) limit: Option<Value>,
     /// The first result, if it has been computed for such extents already.
     pub(super) result: Option<Value>,
 }

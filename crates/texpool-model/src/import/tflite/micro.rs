@@ -70,8 +70,11 @@ impl<'a> MicroArena<'a> {
     /// left to the runtime.
     ///
     /// # Errors
-    /// [`MicroError::Import`], [`MicroError::Type`], [`MicroError::Extents`].
+    /// [`MicroError::NotTfLite`], [`MicroError::Import`], [`MicroError::Type`], [`MicroError::Extents`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, MicroError> {
+        if !super::is(bytes) {
+            return Err(MicroError::NotTfLite);
+        }
         let model = supported(bytes)?;
         let graphs = model.subgraphs().unwrap_or_default();
         let Some(graph) = graphs.first() else {

@@ -8,13 +8,16 @@ use texpool_plan::{PlanError, printable};
 /// ```
 /// use texpool::import::micro::{MicroArena, MicroError};
 ///
-/// assert!(matches!(MicroArena::read(b"no model"), Err(MicroError::Import(_))));
+/// assert!(matches!(MicroArena::read(b"no model"), Err(MicroError::NotTfLite)));
 /// let error = MicroError::NoOperator { operator: 7, count: 5 };
 /// assert_eq!(error.to_string(), "there is no operator 7; the model's 5 are numbered from 0");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MicroError {
+    /// The file has another form than that which the runtime reads.
+    #[error("it is no .tflite file, and TensorFlow Lite Micro reads no others")]
+    NotTfLite,
     /// The file is not a sound `.tflite` model.
     #[error(transparent)]
     Import(#[from] ImportError),

@@ -186,7 +186,7 @@ fn prelu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 }
 
 /// Adds a function of one value, in the layout of its operand.
-pub(super) fn one(
+pub(in crate::import::onnx) fn one(
     ctx: &mut NodeLowering<'_>,
     unary: Unary,
     x: &Computed,

@@ -64,12 +64,13 @@ mod volumes;
 mod windows;
 mod wrap;
 
-pub(super) use basic::two;
+pub(super) use basic::{one, two};
 pub(super) use concat::joined;
 pub(super) use dynamic::are_zero_behind;
 pub(super) use einsum::indices as einsum_indices;
 pub(super) use gather::{expanded, picked_by};
 pub(super) use image::{is_old as resize_is_old, resized_axes};
+pub(super) use reduce::reduced_over;
 pub(super) use shapes::{kept_range, reshaped};
 pub(super) use windows::{Auto, spatial, stated_window};
 pub(super) use wrap::wrapped;

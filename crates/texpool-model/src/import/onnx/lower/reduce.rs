@@ -74,7 +74,7 @@ pub(super) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(),
 }
 
 /// Reduces a tensor over some axes, whose extents become 1.
-pub(super) fn reduced_over(
+pub(in crate::import::onnx) fn reduced_over(
     ctx: &mut NodeLowering<'_>,
     x: &Computed,
     kind: ReduceKind,
