@@ -20,7 +20,12 @@ override WHOLE_TEXELS: bool = false;
 fn operand_texel(t: Tensor, s: vec4<u32>) -> vec4<f32> {
     let row = s.x * t.h + s.y;
     let slice = s.w >> 2u;
-    if OPERAND_IN_WEIGHTS { return read_weight(row * (t.slices * t.pitch) + slice * t.pitch + s.z); }
+    if OPERAND_IN_WEIGHTS {
+        let dispatch = dispatch_params();
+        let begins = dispatch.weight_base + (row * t.slices + slice) * (SCALE_TEXELS + tap_texels(t.pitch));
+        let scale = weight_scale(begins, dispatch.weight_shift);
+        return weight_tap(begins + SCALE_TEXELS, s.z, dispatch.weight_shift, scale);
+    }
     return read_input(t, texel_of(t, row, slice, s.z));
 }
 

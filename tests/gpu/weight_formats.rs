@@ -7,7 +7,7 @@ use half::f16;
 use texpool::WeightFormat;
 use texpool_compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
-use texpool_ops::graph::{Act, Constant, Conv2d, ElementType, Graph, GraphBuilder, Padding, QuantParams};
+use texpool_ops::graph::{Act, Constant, Conv2d, ElementType, Gather, Graph, GraphBuilder, Op, Padding, QuantParams};
 use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
 use crate::{
@@ -107,6 +107,43 @@ fn every_byte_is_exact() {
             }
             let last = answers.each_mut().map(|answer| bits(std::slice::from_ref(answer)));
             assert_eq!(last, [last[0]; 3], "{dtype}, {format:?}");
+        }
+    }
+}
+
+/// Rows that a run looks up in tables of 8 and 16 bits.
+#[test]
+fn tables_as_they_lie_in_the_file_keep_every_bit() {
+    let gpu = open();
+    let (rows, channels) = (75, 42);
+    let count = rows * channels;
+    let scale = QuantParams { scale: vec![0.013], zero: vec![77], inner: 1 };
+    let bytes = Constant {
+        dtype: ElementType::U8,
+        bytes: (0..count).map(|i| i as u8).collect::<Vec<_>>().into(),
+        scale: Some(scale),
+    };
+    let halves: Vec<u8> = (0..count).flat_map(|i| f16::from_f32(i as f32 / 7.0).to_le_bytes()).collect();
+    for (constant, divisor) in [(bytes, 4), (Constant::new(ElementType::F16, halves.into()), 2)] {
+        let mut b = GraphBuilder::new("tables");
+        let x = b.input("x", &[1, 1, 1, 7]).unwrap();
+        let table = b.constant("table", &[1, 1, rows, channels], &vec![0.0; count]).unwrap();
+        let y = b.node("y", Op::Gather(Gather { axis: 2 }), &[table, x], Act::None).unwrap();
+        let mut graph = b.finish(&[y]).unwrap();
+        graph.tensors[table].constant = Some(constant.clone());
+        let indices = [0.0, 74.0, 3.0, 3.0, -1.0, 50.0, 20.0];
+        let values = constant.to_f32();
+        let expected: Vec<f32> =
+            [0, 74, 3, 3, 74, 50, 20].iter().flat_map(|&row| &values[row * channels..][..channels]).copied().collect();
+        let all = [WeightFormat::F32, WeightFormat::File, WeightFormat::Int8, WeightFormat::F16];
+        let taken = all.map(|weights| {
+            let mut session = session(&gpu, &graph, &formatted(weights, TexelFormat::Rgba32Float));
+            assert_eq!(session.run(&[&indices]).unwrap()[0], expected, "{:?} {weights:?}", constant.dtype);
+            session.memory().planned.weights
+        });
+        // Nothing rounds a table, so the other formats store what the file has, in rows of 1 KiB.
+        for stored in &taken[1..] {
+            assert!(*stored <= taken[0] / divisor + 1024, "{:?}: {taken:?}", constant.dtype);
         }
     }
 }

@@ -405,8 +405,8 @@ fn every_family_and_every_constant_is_listed() {
     names.dedup();
     assert_eq!(kernels, names);
     let packed: Vec<&str> = shaders.iter().filter(|one| one.weights().is_words()).map(Shader::name).collect();
-    let twice =
-        ["conv", "conv_thin", "dense", "depthwise", "pointwise", "separable", "transpose_conv"].map(|name| [name; 2]);
+    let twice = ["conv", "conv_thin", "dense", "depthwise", "gather", "pointwise", "separable", "transpose_conv"]
+        .map(|name| [name; 2]);
     assert_eq!(packed, twice.as_flattened());
     for (shader, name, constants) in CONSTANTS
         .iter()

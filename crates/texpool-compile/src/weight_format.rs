@@ -88,7 +88,8 @@ fn weights_alone(graph: &Graph) -> BTreeMap<TensorId, usize> {
     // Excludes graph outputs, and tensors that are also used in another way.
     let mut axes: BTreeMap<TensorId, Option<usize>> = graph.outputs.iter().map(|&output| (output, None)).collect();
     for node in &graph.nodes {
-        let weights = ops::channel_weights(graph, node);
+        // Tables keep their format, since nothing evens out the errors of what is looked up.
+        let weights = ops::channel_weights(graph, node).filter(|_| ops::multiplies_by_weights(graph, node));
         for (index, tensor) in node.operands().enumerate().filter(|&(_, tensor)| graph.is_constant(tensor)) {
             let read_as = weights.filter(|_| index == 1).map(|(_, axis)| axis);
             axes.entry(tensor).and_modify(|axis| *axis = axis.filter(|_| *axis == read_as)).or_insert(read_as);

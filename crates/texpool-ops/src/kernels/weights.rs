@@ -52,10 +52,12 @@ impl WeightPacking {
     }
 }
 
-/// Second operand of an operator, as weights per channel of the result. Packed as texels, the weights of each slice
+/// An operand of an operator, as weights per channel of the result. Packed as texels, the weights of each slice
 /// of the result are contiguous, with one channel per lane; the biases follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChannelWeights {
+    /// Position of the operand.
+    pub(crate) operand: usize,
     /// Axis of the operand `[B, H, W, C]` that corresponds to the channels of the result.
     pub(crate) axis: usize,
     /// Number of texels per slice.

@@ -124,6 +124,7 @@ pub use separable::kernel::separable_parts;
 pub use weight_groups::{GroupSection, NodeSections, WeightGroup, WeightGroups};
 pub use weights::{PACKING, weight_sections, weight_texels, weights};
 pub use words::{
-    WeightWords, channel_weights, has_channel_scales, packed_weight_texels, section_texels, stored_packing,
+    WeightWords, channel_weights, has_channel_scales, multiplies_by_weights, packed_weight_texels, section_texels,
+    stored_packing,
 };
 pub use work::{CostClass, Work};

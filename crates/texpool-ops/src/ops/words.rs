@@ -20,9 +20,14 @@ type Words = Vec<[u32; 4]>;
 /// Returns a node's weights, and their axis that corresponds to the channels of the result. `None` unless the kernels
 /// can read them in any packing.
 pub fn channel_weights(graph: &Graph, node: &Node) -> Option<(TensorId, usize)> {
-    let ChannelWeights { axis, .. } = lookup::properties(graph, node).weights?;
-    let &weights = node.inputs.get(1)?;
+    let ChannelWeights { operand, axis, .. } = lookup::properties(graph, node).weights?;
+    let &weights = node.inputs.get(operand)?;
     graph.is_constant(weights).then_some((weights, axis))
+}
+
+/// Returns whether a node multiplies by its weights. Tables, whose elements it looks up, are weights that it does not.
+pub fn multiplies_by_weights(graph: &Graph, node: &Node) -> bool {
+    lookup::properties(graph, node).weights.is_some_and(|ChannelWeights { operand, .. }| operand == 1)
 }
 
 /// Returns the smallest packing that holds a node's weights exactly as the model stores them.
@@ -115,7 +120,8 @@ impl<'a> WeightWords<'a> {
         for (node, _) in
             graph.nodes.iter().zip(packings.iter()).filter(|&(_, &packing)| packing == WeightPacking::Bytes)
         {
-            let constant = node.inputs.get(1).and_then(|&weights| integers.tensors[weights].constant.as_mut());
+            let weights = channel_weights(graph, node);
+            let constant = weights.and_then(|(weights, _)| integers.tensors[weights].constant.as_mut());
             if let Some(scale) = constant.and_then(|constant| constant.scale.as_mut()) {
                 scale.scale.fill(1.0);
             }

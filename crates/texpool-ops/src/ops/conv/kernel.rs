@@ -213,7 +213,7 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: W
         WeightLayout::Depthwise => 3,
         WeightLayout::FullyConnected => 2,
     };
-    ChannelWeights { axis, slice_texels: taps * span * 4 }
+    ChannelWeights { operand: 1, axis, slice_texels: taps * span * 4 }
 }
 
 /// Returns the division of the weights by slices of the result.

@@ -192,7 +192,7 @@ pub(crate) fn taps(shape: Shape, constant: &Constant) -> Vec<[f32; 4]> {
 /// Returns the layout of the weights per channel of the result.
 pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d) -> ChannelWeights {
     match tiling(graph, node, conv) {
-        Some(Tiling { taps, .. }) => ChannelWeights { axis: 3, slice_texels: taps },
+        Some(Tiling { taps, .. }) => ChannelWeights { operand: 1, axis: 3, slice_texels: taps },
         None => conv::channel_weights(graph, node, conv, WeightLayout::Depthwise),
     }
 }

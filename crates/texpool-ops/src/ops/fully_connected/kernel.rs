@@ -129,7 +129,7 @@ pub(super) fn channel_weights(graph: &Graph, node: &Node) -> ChannelWeights {
         return conv::channel_weights(graph, node, &conv, WeightLayout::FullyConnected);
     }
     let [inputs, _] = extents(graph, node);
-    ChannelWeights { axis: 2, slice_texels: inputs.div_ceil(4) * 4 }
+    ChannelWeights { operand: 1, axis: 2, slice_texels: inputs.div_ceil(4) * 4 }
 }
 
 /// Returns the division of the weights by slices of the result.

@@ -7,7 +7,8 @@ use super::Gather;
 use crate::{
     graph::{Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common, pack,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection,
+        common, pack,
         params::{ConstantTensor, FAMILY_PARAMS},
         shader::helpers::ONE_TEXEL,
         wgsl::{self, ShaderParams, shader_params, shared_constants},
@@ -28,7 +29,7 @@ impl Operator for Gather {
     category!(undivided_weights);
 
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        properties(graph, node, self.axis)
+        Properties { weights: table(graph, node, self.axis), ..properties(graph, node, self.axis) }
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
@@ -62,6 +63,14 @@ pub(crate) fn properties(graph: &Graph, node: &Node, axis: usize) -> Properties 
     Properties { indices, ..plain(ConstantOperands::Any) }
 }
 
+/// Returns the constant operand as weights: each channel of the result has one for each pixel of a table of one row. `None`
+/// if the operand is no such table, or if the kernel looks up anything but pixels.
+fn table(graph: &Graph, node: &Node, axis: usize) -> Option<ChannelWeights> {
+    let &operand = node.inputs.first().filter(|&&operand| axis == 2 && graph.is_constant(operand))?;
+    let Shape { b, h, w, .. } = graph.shape(operand);
+    (b == 1 && h == 1).then_some(ChannelWeights { operand: 0, axis: 3, slice_texels: w })
+}
+
 /// Returns the rows or batches that constant indices select, or all rows if the indices are computed.
 fn named_rows(map: &RowMap<'_>, axis: usize) -> Vec<Range<u32>> {
     let indices = map.node.inputs.get(1).and_then(|&tensor| map.graph.tensors[tensor].constant.as_ref());
@@ -78,7 +87,8 @@ pub(crate) const SHADER: Shader = Shader::new("gather", texpool_shaders::GATHER)
     .constants(&[INDEX_PLACES])
     .params::<Params>()
     .helpers(&[ONE_TEXEL])
-    .counting();
+    .counting()
+    .any_packing();
 
 shared_constants! {
     /// Location of the indices.
@@ -147,7 +157,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         // Along channels, or with a separate index per element, every lane may come from a different texel.
         ("WHOLE_TEXELS", common::flag(!elementwise && axis != 3)),
     ];
-    let mut dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]);
+    let mut dispatch =
+        common::dispatch(step, SHADER.reading(step.weights.packing), &epilogue, params, items, constants, &[]);
     if let Some(first) = first.or(computed) {
         dispatch = dispatch.reading(first);
     }

@@ -34,7 +34,7 @@ impl Operator for SeparableConv2d {
 
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
         // The weights of the pointwise convolution. Those of the depthwise one stay 32-bit floats, like biases.
-        let weights = ChannelWeights { axis: 0, slice_texels: graph.shape(node.inputs[0]).slices() * 4 };
+        let weights = ChannelWeights { operand: 1, axis: 0, slice_texels: graph.shape(node.inputs[0]).slices() * 4 };
         conv::properties(&self.depthwise, weights)
     }
 

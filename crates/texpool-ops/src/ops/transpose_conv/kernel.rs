@@ -134,7 +134,7 @@ pub(super) fn channel_weights(graph: &Graph, node: &Node, conv: &TransposeConv) 
     let geometry = ConvGeometry::new(graph, node, conv.groups, WeightLayout::Full);
     let Block { slices, .. } = block(graph, node, conv);
     let slice_texels = geometry.weights.h * geometry.weights.w * geometry.groups.span(slices) * 4;
-    ChannelWeights { axis: 0, slice_texels }
+    ChannelWeights { operand: 1, axis: 0, slice_texels }
 }
 
 /// Returns the weights by output slice, tap and input slice of the output slice's span, and the biases.
