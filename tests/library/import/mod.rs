@@ -20,6 +20,7 @@ mod open;
 mod operators;
 mod outline;
 mod outputs;
+mod products;
 mod quantised;
 mod recurrent;
 mod refusals;

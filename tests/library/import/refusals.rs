@@ -102,9 +102,9 @@ fn unknown_and_empty_extents_are_refused_by_name() {
 #[test]
 fn operands_that_must_be_constant() {
     let mut m = Model::new();
-    let (x, w, s) = (m.floats("x", &[1, 4]), m.floats("w", &[3, 4]), m.tensor("s", &[2], I32));
-    let (y, z) = (m.floats("y", &[1, 3]), m.floats("z", &[3, 1]));
-    m.op(9, &[x, w], y, flags(8, &[0]));
+    let (x, w, s) = (m.floats("x", &[1, 2, 2, 1]), m.floats("w", &[3, 1, 1, 1]), m.tensor("s", &[2], I32));
+    let (y, z) = (m.floats("y", &[1, 2, 2, 3]), m.floats("z", &[3, 4]));
+    m.op(3, &[x, w], y, flags(1, &[0]));
     m.op(22, &[y, s], z, None);
     let text = import(m.bytes(&[x, w], &[z])).unwrap_err().to_string();
     assert!(text.contains("its weights `w` are computed at run time"), "{text}");

@@ -63,6 +63,61 @@ fn two_convolutions_of_256_channels_keep_their_bytes() {
     assert!(counted.bytes_max < 3 * size, "{} bytes at a time for a file of {size}", counted.bytes_max);
 }
 
+/// A table of bytes from which rows are looked up before they are dequantised.
+#[test]
+fn tables_keep_their_bytes() {
+    let mut m = Model::new();
+    m.input("x", &[3]);
+    bytes_of(&mut m, "table", UINT8, &[40, 4], (0..160).map(|i| i as u8));
+    m.node("Cast", &["x"], &["i"], &[("to", Attr::Int(7))]);
+    m.node("Gather", &["table", "i"], &["rows"], &[]);
+    m.floats("s", &[], &[0.5]);
+    bytes_of(&mut m, "z", UINT8, &[], std::iter::once(100));
+    m.node("DequantizeLinear", &["rows", "s", "z"], &["y"], &[]);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    let [constant] = weights(&graph)[..] else { unreachable!("one constant") };
+    assert_eq!((constant.dtype, constant.bytes.len()), (ElementType::U8, 160));
+    let rows = reference::outputs(&graph, &[vec![0.0, 39.0, 25.0]]).unwrap().remove(0);
+    let expected = [0, 156, 100].iter().flat_map(|&first| (0..4).map(move |c| (first + c - 100) as f32 * 0.5));
+    assert_eq!(rows, expected.collect::<Vec<f32>>());
+}
+
+/// Exporters write the scales of weights as a cast and a product. Rows that are looked up have a scale each.
+#[test]
+fn cast_and_scaled_bytes_stay_bytes() {
+    let mut m = Model::new();
+    m.input("x", &[2]);
+    bytes_of(&mut m, "table", INT8, &[30, 4], (0..120).map(|i| i as u8));
+    m.node("Cast", &["table"], &["reals"], &[("to", Attr::Int(1))]);
+    let factors: Vec<f32> = (1..31).map(|i| i as f32 / 3.0).collect();
+    m.floats("factors", &[30, 1], &factors);
+    m.node("Mul", &["reals", "factors"], &["scaled"], &[]);
+    m.node("Cast", &["x"], &["i"], &[("to", Attr::Int(7))]);
+    m.node("Gather", &["scaled", "i"], &["rows"], &[]);
+    bytes_of(&mut m, "w", INT8, &[4, 17], (0..68).map(|i| (3 * i) as u8));
+    m.node("Cast", &["w"], &["v"], &[("to", Attr::Int(1))]);
+    m.floats("columns", &[1, 17], &factors[..17]);
+    m.node("Mul", &["columns", "v"], &["weights"], &[]);
+    m.node("MatMul", &["rows", "weights"], &["y"], &[]);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    let types: Vec<ElementType> = weights(&graph).iter().map(|constant| constant.dtype).collect();
+    assert_eq!(types, [ElementType::I8; 2]);
+    let actual = reference::outputs(&graph, &[vec![29.0, 7.0]]).unwrap().remove(0);
+    let mut expected = Vec::new();
+    for row in [29, 7] {
+        for column in 0..17 {
+            let scaled = |c: usize| ((row * 4 + c) as u8 as i8) as f32 * factors[row];
+            let weight = |c: usize| ((3 * (c * 17 + column)) as u8 as i8) as f32 * factors[column];
+            expected.push((0..4).map(|c| scaled(c) * weight(c)).sum::<f32>());
+        }
+    }
+    for (a, b) in actual.iter().zip(&expected) {
+        assert!((a - b).abs() <= b.abs() * 1e-5 + 1e-2, "{a}, not {b}");
+    }
+}
+
 /// Returns the same network with dequantised weights.
 #[test]
 fn scales_of_channels_stay_with_their_channels() {

@@ -247,8 +247,7 @@ pub struct UnresolvedDim {
     pub axis: usize,
     /// Name for binding it.
     pub name: String,
-    /// True if the file states 0. Tensors without elements are not supported, and some exporters write 0 for unknown
-    /// extents.
+    /// True if the file states 0, which some exporters write for unknown extents. An input that has 0 is left out.
     pub zero: bool,
 }
 
@@ -261,7 +260,7 @@ impl fmt::Display for UnresolvedDim {
 }
 
 /// Addition to an extent that the file states as 0.
-const STATED_ZERO: &str = "; the file states 0, tensors without elements are not supported";
+const STATED_ZERO: &str = "; the file states 0, as some exporters do for any number; bind 0 to leave the input out";
 /// Maximum number of inputs that the error text lists for an axis of an extent that several inputs have.
 const MAX_INPUTS: usize = 6;
 /// Least number of operators whose common reason is stated once.

@@ -101,8 +101,8 @@ fn official(key: &str) -> Option<String> {
 pub fn operators() -> String {
     let mut text = format!(
         "# Operators\n\nONNX operator sets {OLDEST} to {NEWEST}; *since* is the operator set of the oldest \
-         definition that is read. Floats have\n32 or 16 bits, and those of 64 bits within an ONNX model are \
-         rounded; integers and truth values are held in floats,\nexactly up to 2^24: those of 8 and 16 bits wrap \
+         definition that is read. Floats have\n32 or 16 bits, and those of 64 bits or bfloat16 in an ONNX model \
+         get 32; integers and truth values are held in floats,\nexactly up to 2^24: those of 8 and 16 bits wrap \
          around as a processor's, a run refuses inputs of which others would\nbe rounded, and the importer nodes \
          where no inputs would help; tensors of TensorFlow Lite that hold 8 bits with a scale\nare the real \
          values that they stand for. *Computed on import* is what happens where all operands are known; \

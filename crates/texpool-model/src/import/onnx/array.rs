@@ -31,6 +31,8 @@ enum Elements {
 #[derive(Debug)]
 struct Stored {
     constant: Constant,
+    /// True for integers that have 4 bits in the file.
+    has_four_bits: bool,
     widened: OnceLock<Vec<i64>>,
 }
 
@@ -137,8 +139,23 @@ impl Array {
 
     /// Creates an array of 8-bit integers borrowed from a file, whose number has been checked.
     pub(super) fn of_stored(dims: Vec<usize>, constant: Constant) -> Self {
+        Self::stored(dims, constant, false)
+    }
+
+    /// Creates an array of 4-bit integers that are held in 8 bits, whose number has been checked.
+    pub(super) fn of_four_bits(dims: Vec<usize>, constant: Constant) -> Self {
+        Self::stored(dims, constant, true)
+    }
+
+    fn stored(dims: Vec<usize>, constant: Constant, has_four_bits: bool) -> Self {
         let elem = constant.dtype;
-        Self { dims, elem, values: Elements::Stored(Arc::new(Stored { constant, widened: OnceLock::new() })) }
+        let stored = Stored { constant, has_four_bits, widened: OnceLock::new() };
+        Self { dims, elem, values: Elements::Stored(Arc::new(stored)) }
+    }
+
+    /// Returns whether the file has the integers in 4 bits. What rounds to their type may not use the type of the array.
+    pub(super) fn has_four_bits(&self) -> bool {
+        matches!(&self.values, Elements::Stored(stored) if stored.has_four_bits)
     }
 
     /// Converts 8-bit integers to floats by attaching scales. Bytes borrowed from the file are shared. `None` for
@@ -156,6 +173,54 @@ impl Array {
         let constant = Constant { scale: Some(scale), ..Constant::new(self.elem, bytes) };
         let dims = self.dims.clone();
         Ok(Some(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) }))
+    }
+
+    /// Converts 8-bit integers of the file to floats, of which the bytes are kept. `None` for all other arrays.
+    pub(super) fn as_reals(&self, meter: &mut Meter) -> Result<Option<Self>, Problem> {
+        match &self.values {
+            Elements::Stored(_) if !self.is_empty() => self.dequantized(QuantParams::whole(1.0, 0), meter),
+            _ => Ok(None),
+        }
+    }
+
+    /// Multiplies floats that are kept as bytes without scales by one factor, or by one for each index of an axis, which
+    /// become the scales. `None` for all other arrays and factors.
+    pub(super) fn scaled_by(&self, factors: &Self, meter: &mut Meter) -> Result<Option<Self>, Problem> {
+        let Elements::Quantized(constant) = &self.values else { return Ok(None) };
+        let own = constant.scale.as_ref().and_then(QuantParams::uniform).filter(|own| own.scale == 1.0);
+        let front = self.dims.len().checked_sub(factors.dims.len());
+        let (Some(own), Some(front), ElementType::F32) = (own, front, factors.elem) else { return Ok(None) };
+        let mut axes = (0..factors.dims.len()).filter(|&axis| factors.dims[axis] != 1);
+        let (axis, None) = (axes.next(), axes.next()) else { return Ok(None) };
+        let values = factors.to_f32();
+        if values.is_empty() || values.iter().any(|&factor| !factor.is_normal() || factor < 0.0) {
+            return Ok(None);
+        }
+        let scale = match axis {
+            None => Some(QuantParams::whole(values[0], own.zero_point)),
+            Some(axis) => QuantParams::along(values.to_vec(), vec![own.zero_point], &self.dims, front + axis),
+        };
+        let Some(scale) = scale else { return Ok(None) };
+        meter.memory(bytes_of(&scale))?;
+        let constant = Constant { scale: Some(scale), ..Constant::clone(constant) };
+        Ok(Some(Self { values: Elements::Quantized(Arc::new(constant)), ..self.clone() }))
+    }
+
+    /// Parts floats that are kept as bytes with a scale for each index of an axis: into such without scales, and the scales,
+    /// with extents of one along the other axes. `None` for all other arrays.
+    pub(super) fn parted(&self, axis: usize, meter: &mut Meter) -> Result<Option<[Self; 2]>, Problem> {
+        let Elements::Quantized(constant) = &self.values else { return Ok(None) };
+        let Some(QuantParams { scale, zero, inner }) = &constant.scale else { return Ok(None) };
+        let by_index = scale.len() > 1 && scale.len() == self.dims[axis] && *inner == strides(&self.dims)[axis];
+        let Some(&first) = zero.first().filter(|&first| by_index && zero.iter().all(|zero| zero == first)) else {
+            return Ok(None);
+        };
+        meter.memory(scale.len().saturating_mul(size_of::<f32>()))?;
+        let mut dims = vec![1; self.dims.len()];
+        dims[axis] = scale.len();
+        let scales = Self::of_floats(dims, ElementType::F32, scale);
+        let constant = Constant { scale: Some(QuantParams::whole(1.0, first)), ..Constant::clone(constant) };
+        Ok(Some([Self { values: Elements::Quantized(Arc::new(constant)), ..self.clone() }, scales]))
     }
 
     /// Widens 8-bit integers so that they can be read as integers, and charges the cost.
@@ -276,7 +341,8 @@ impl Array {
         match &self.values {
             Elements::Floats(constant) => constant.clone(),
             Elements::Quantized(constant) => Constant::clone(constant),
-            Elements::Ints(_) | Elements::Stored(_) => Constant::from_f32(&self.to_f32()),
+            Elements::Stored(stored) => Constant { scale: Some(QuantParams::whole(1.0, 0)), ..stored.constant.clone() },
+            Elements::Ints(_) => Constant::from_f32(&self.to_f32()),
         }
     }
 
@@ -285,8 +351,9 @@ impl Array {
         match &self.values {
             Elements::Floats(_) => 0,
             Elements::Quantized(constant) => constant.scale.as_ref().map_or(0, bytes_of),
+            Elements::Stored(_) => bytes_of(&QuantParams::whole(1.0, 0)),
             // Once as floats, and once as their bytes.
-            Elements::Ints(_) | Elements::Stored(_) => self.len().saturating_mul(2 * size_of::<f32>()),
+            Elements::Ints(_) => self.len().saturating_mul(2 * size_of::<f32>()),
         }
     }
 

@@ -47,9 +47,6 @@ const SUPPORTED: [(i64, ElementType); 11] = [
     (13, ElementType::U64),
 ];
 
-/// The number of 64-bit floats, which are rounded to 32 bits where that is allowed.
-pub(super) const DOUBLE: i64 = 11;
-
 /// Returns the element type with an ONNX number, if it is supported.
 pub(super) fn element_type(code: i64) -> Result<ElementType, Problem> {
     let element_type = SUPPORTED.iter().find(|(number, _)| *number == code).map(|(_, element_type)| *element_type);

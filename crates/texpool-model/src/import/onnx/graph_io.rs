@@ -216,7 +216,7 @@ pub(super) fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
     }
 }
 
-/// The element type of an input. 64-bit floats become 32-bit ones where that is allowed.
+/// The element type of an input. Floats of other widths become 32-bit ones where that is allowed.
 fn elem_of_input(port: &GraphIo, values: &mut ValueSource) -> Result<ElementType, Problem> {
     match port.kind {
         IoType::Tensor(kind, _) => values.element_type(kind),

@@ -24,6 +24,7 @@ mod element_type;
 mod explained;
 mod external;
 mod fold;
+mod foreign;
 mod functions;
 mod graph_io;
 mod graph_lowering;
@@ -112,7 +113,7 @@ pub(super) fn read(
 ) -> Result<Graph, ImportError> {
     let (model, meter) = parsed(&owner)?;
     let file = graph_of(&model)?;
-    let mut values = ValueSource { rounds_doubles: true, ..ValueSource::new(owner, path) };
+    let mut values = ValueSource { replaces_types: true, ..ValueSource::new(owner, path) };
     let (graph, names) = lower_all(file, &Definitions::new(&model)?, options, meter, &mut values)?;
     values.notes.warn();
     beside.extend(values.external.paths().map(Path::to_owned));

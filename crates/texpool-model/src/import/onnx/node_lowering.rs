@@ -212,7 +212,8 @@ impl<'c> NodeLowering<'c> {
         Ok(self.int(name)?.map_or(default, |i| i != 0))
     }
 
-    /// Returns the element type whose number an attribute has. 64-bit floats become 32-bit ones where that is allowed.
+    /// Returns the element type whose number an attribute has. Floats of other widths become 32-bit ones where that is
+    /// allowed.
     pub(super) fn stated_type(&mut self, name: &str) -> Result<Option<ElementType>, Problem> {
         self.int(name)?.map(|code| self.values.element_type(code)).transpose()
     }

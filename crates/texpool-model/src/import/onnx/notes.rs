@@ -7,6 +7,8 @@ pub(super) struct Notes {
     pub(super) drawn: usize,
     /// Inputs, constants and casts of 64-bit floats that became 32-bit ones.
     pub(super) rounded: usize,
+    /// Inputs, constants and casts of bfloat16 that became 32-bit floats.
+    pub(super) widened: usize,
 }
 
 impl Notes {
@@ -15,6 +17,13 @@ impl Notes {
         if self.rounded > 0 {
             let values = self.rounded;
             tracing::warn!(values, "64-bit floats are rounded to 32 bits, and what is computed from them has 32 bits");
+        }
+        if self.widened > 0 {
+            let values = self.widened;
+            tracing::warn!(
+                values,
+                "floats of type bfloat16 are held in 32 bits, and what is computed from them is not rounded"
+            );
         }
         if self.drawn > 0 {
             let nodes = self.drawn;

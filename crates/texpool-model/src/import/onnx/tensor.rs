@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::{
     array::{Array, count},
-    element_type::{DOUBLE, element_type},
+    element_type::element_type,
     external::External,
+    foreign::Foreign,
     model::Tensor,
     notes::Notes,
 };
@@ -18,8 +19,9 @@ use texpool_ops::graph::{Bytes, Constant, ElementType};
 pub(super) struct ValueSource {
     pub(super) external: External,
     pub(super) owner: Owned,
-    /// True if 64-bit floats become 32-bit ones, false if they are refused.
-    pub(super) rounds_doubles: bool,
+    /// True if types that texpool does not have become others, false if they are refused, because a runtime computes in
+    /// them.
+    pub(super) replaces_types: bool,
     /// Counts for warnings.
     pub(super) notes: Notes,
 }
@@ -37,40 +39,55 @@ impl ValueSource {
     /// For a model in these bytes. External files are looked up beside `path`.
     pub(super) fn new(owner: Owner, path: Option<&Path>) -> Self {
         let external = path.map(External::beside).unwrap_or_default();
-        Self { external, owner: Owned(owner), rounds_doubles: false, notes: Notes::default() }
+        Self { external, owner: Owned(owner), replaces_types: false, notes: Notes::default() }
     }
 
-    /// Returns the element type with an ONNX number. 64-bit floats become 32-bit ones where that is allowed.
+    /// Returns the element type with an ONNX number. Floats of other widths become 32-bit ones where that is allowed.
     pub(super) fn element_type(&mut self, code: i64) -> Result<ElementType, Problem> {
-        if code == DOUBLE && self.rounds_doubles {
-            self.notes.rounded += 1;
-            return Ok(ElementType::F32);
+        match Foreign::numbered(code).filter(|_| self.replaces_types) {
+            Some(foreign @ (Foreign::Double | Foreign::Bfloat16)) => Ok(self.replaced(foreign)),
+            // Only constants may have integers of 4 bits, since nothing rounds to them.
+            Some(Foreign::Uint4 | Foreign::Int4) | None => element_type(code),
         }
-        element_type(code)
+    }
+
+    /// Returns the type that takes the place of another, and counts it.
+    fn replaced(&mut self, foreign: Foreign) -> ElementType {
+        match foreign {
+            Foreign::Double => self.notes.rounded += 1,
+            Foreign::Bfloat16 => self.notes.widened += 1,
+            Foreign::Uint4 | Foreign::Int4 => {}
+        }
+        foreign.held_as()
     }
 
     /// Reads the values of a tensor. External files increase the allowance of the meter; copies are charged.
     pub(super) fn array(&mut self, tensor: &Tensor, meter: &mut Meter) -> Result<Array, Problem> {
-        let elem = self.element_type(tensor.kind)?;
+        let foreign = Foreign::numbered(tensor.kind).filter(|_| self.replaces_types);
+        let elem = match foreign {
+            Some(foreign) => self.replaced(foreign),
+            None => element_type(tensor.kind)?,
+        };
         let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>();
         let dims = dims.ok_or_else(|| Problem::malformed(format!("it has the extents {:?}", tensor.dims)))?;
         let elements = count(&dims)?;
         let bytes = match (&tensor.raw, tensor.is_external) {
-            (_, true) => self.external.bytes(&tensor.external, meter)?,
-            (Some(range), false) => Bytes::new(self.owner.0.clone(), range.clone())
-                .ok_or_else(|| Problem::malformed("its values lie outside the file"))?,
-            (None, false) => return typed(tensor, elem, dims, elements, meter),
+            (_, true) => Some(self.external.bytes(&tensor.external, meter)?),
+            (Some(range), false) => {
+                let bytes = Bytes::new(self.owner.0.clone(), range.clone());
+                Some(bytes.ok_or_else(|| Problem::malformed("its values lie outside the file"))?)
+            }
+            (None, false) => None,
         };
-        let size = if tensor.kind == DOUBLE { size_of::<f64>() } else { elem.size() };
-        let (length, expected) = (bytes.len(), elements.saturating_mul(size));
+        if let Some(foreign) = foreign {
+            return foreign.array(tensor, bytes.as_ref().map(Bytes::as_slice), dims, elements, meter);
+        }
+        let Some(bytes) = bytes else { return typed(tensor, elem, dims, elements, meter) };
+        let (length, expected) = (bytes.len(), elements.saturating_mul(elem.size()));
         if length != expected {
             return Err(Problem::malformed(format!("its values are {length} bytes, {dims:?} needs {expected}")));
         }
         Ok(match elem {
-            ElementType::F32 if tensor.kind == DOUBLE => {
-                let doubles = bytes.as_slice().as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes));
-                rounded(dims, doubles, elements, meter)?
-            }
             ElementType::F32 => Array::of_constant(dims, Constant::new(ElementType::F32, bytes)),
             ElementType::F16 => Array::of_constant(dims, Constant::new(ElementType::F16, bytes)),
             ElementType::I8 | ElementType::U8 => Array::of_stored(dims, Constant::new(elem, bytes)),
@@ -88,7 +105,6 @@ fn typed(
     meter: &mut Meter,
 ) -> Result<Array, Problem> {
     let count = match elem {
-        ElementType::F32 if tensor.kind == DOUBLE => tensor.doubles.len(),
         ElementType::F32 => tensor.floats.len(),
         _ => tensor.ints.len(),
     };
@@ -98,7 +114,6 @@ fn typed(
     meter.memory(elements.saturating_mul(elem.size().max(size_of::<f32>())))?;
     let outside = |value: i64| Problem::malformed(format!("its value {value} is beyond its type, {elem:?}"));
     Ok(match elem {
-        ElementType::F32 if tensor.kind == DOUBLE => rounded(dims, tensor.doubles.iter().copied(), elements, meter)?,
         ElementType::F32 => Array::of_floats(dims, elem, &tensor.floats),
         ElementType::F16 => {
             let bits = |&bits: &i64| u16::try_from(bits).map(u16::to_le_bytes).map_err(|_| outside(bits));
@@ -115,24 +130,6 @@ fn typed(
             Array::of_ints(dims, elem, meter.filled(elements, tensor.ints.iter().copied())?)
         }
     })
-}
-
-/// Rounds 64-bit floats to 32 bits. Numbers beyond the range become the greatest or the least one, and not infinities,
-/// because files mask by such numbers.
-fn rounded(
-    dims: Vec<usize>,
-    doubles: impl Iterator<Item = f64>,
-    elements: usize,
-    meter: &mut Meter,
-) -> Result<Array, Problem> {
-    let narrow = |double: f64| match double.is_finite() {
-        true => double.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32,
-        false => double as f32,
-    };
-    // Once as floats, and once as their bytes.
-    meter.memory(elements.saturating_mul(size_of::<f32>()))?;
-    let floats = meter.filled(elements, doubles.map(narrow))?;
-    Ok(Array::of_floats(dims, ElementType::F32, &floats))
 }
 
 /// Appends the integers stored in `bytes` to a list with sufficient capacity.

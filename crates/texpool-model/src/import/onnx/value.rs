@@ -1,6 +1,7 @@
 //! Values of the file's names while the graph is built.
 
 use super::{array::Array, layout::AtomLayout};
+use crate::import::error::Problem;
 use texpool_ops::graph::{ElementType, TensorId};
 
 /// Greatest extent that 32-bit floats hold with all smaller ones.
@@ -40,6 +41,15 @@ impl Value {
         match self {
             Self::Known(array) => array.element_type(),
             Self::Computed(computed) => computed.elem,
+        }
+    }
+
+    /// Returns the type of results that are rounded to the type of this value. Fails if the file has it in 4 bits, because
+    /// those are held in 8.
+    pub(super) fn type_of_results(&self) -> Result<ElementType, Problem> {
+        match self {
+            Self::Known(array) if array.has_four_bits() => Err(Problem::unsupported("it gives integers of 4 bits")),
+            other => Ok(other.element_type()),
         }
     }
 

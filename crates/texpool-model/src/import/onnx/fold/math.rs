@@ -107,12 +107,17 @@ pub(in crate::import::onnx) fn cast(ctx: &mut NodeLowering<'_>) -> Result<(), Pr
 }
 
 pub(in crate::import::onnx) fn cast_like(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let to = ctx.operand(1)?.element_type();
+    let to = ctx.operand(1)?.type_of_results()?;
     cast_to(ctx, to)
 }
 
 fn cast_to(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
     let x = ctx.known(0, "input")?;
+    if to == ElementType::F32
+        && let Some(reals) = x.as_reals(ctx.meter())?
+    {
+        return answer(ctx, reals);
+    }
     let dims = x.dims().to_vec();
     ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
     let result = match (x.to_i64().filter(|_| !to.is_float()), to) {
@@ -129,6 +134,14 @@ fn cast_to(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
 /// Evaluates a function of two arrays.
 pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: &mut Meter) -> Result<Array, Problem> {
     let dims = extents::broadcast(&[a.dims(), b.dims()])?;
+    for (a, b) in [(a, b), (b, a)] {
+        if binary == Binary::Mul
+            && a.dims() == dims
+            && let Some(scaled) = a.scaled_by(b, meter)?
+        {
+            return Ok(scaled);
+        }
+    }
     // For the values, and the bytes they become. A power takes longest.
     let elements = count(&dims)?;
     meter.memory(elements.saturating_mul(2 * size_of::<i64>()))?;

@@ -53,7 +53,7 @@ fn causal(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         "silu" | "swish" => Some(Unary::Silu),
         other => return Err(Problem::malformed(format!("its activation is `{other}`"))),
     };
-    fit(&weights, channels, &x)?;
+    fit(weights.dims(), channels, &x)?;
     let window = Window::of(&[Along { extent, ..Along::SINGLE }])?;
     let kept = extent - 1;
     let elem = x.elem;

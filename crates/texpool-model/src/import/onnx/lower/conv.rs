@@ -2,7 +2,10 @@
 
 use super::{
     align::placed_as,
+    basic::two,
+    conv_product::{Pixels, by_product},
     conv3d::{self, Kept},
+    shapes::reshaped,
     windows::{Along, Auto, Window, sizes, slid, stated},
 };
 use crate::import::{
@@ -17,11 +20,11 @@ use crate::import::{
     },
     op_registry::Floats,
 };
-use texpool_ops::graph::{Conv2d, DepthwiseConv2d, Op, Shape, TensorId, TransposeConv};
+use texpool_ops::graph::{Binary, Conv2d, DepthwiseConv2d, Op, Shape, TensorId, TransposeConv};
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
-    OnnxOpEntry::new("Conv", 1, Floats, "conv, depthwise", ChannelsSecond, conv)
-        .limits("one to three dimensions; weights and biases must be known"),
+    OnnxOpEntry::new("Conv", 1, Floats, "binary, conv, depthwise, matmul, rearrange, reduce", ChannelsSecond, conv)
+        .limits("one to three dimensions; of three, weights and biases must be known"),
     OnnxOpEntry::new("ConvTranspose", 1, Floats, "transpose_conv", ChannelsSecond, transpose)
         .limits("one to three dimensions; weights and biases must be known"),
 ];
@@ -73,14 +76,14 @@ pub(super) fn imaged(tensor: TensorId, of: &Image, shape: Shape) -> Computed {
 }
 
 /// Reads the windows along each spatial axis. Weights of `[_, _, window]` state their extents.
-fn windows(ctx: &NodeLowering<'_>, x: &Computed, weights: &Array) -> Result<Vec<Along>, Problem> {
+fn windows(ctx: &NodeLowering<'_>, x: &Computed, weights: &[usize]) -> Result<Vec<Along>, Problem> {
     if !(3..=5).contains(&x.dims.len()) {
         let reason = format!("its input has the extents {:?}: only one to three dimensions are supported", x.dims);
         return Err(Problem::unsupported(reason));
     }
-    let extent = match *weights.dims() {
-        [_, _, ref window @ ..] if !weights.is_empty() && weights.dims().len() == x.dims.len() => window,
-        ref dims => return Err(Problem::malformed(format!("its weights have the extents {dims:?}"))),
+    let extent = match *weights {
+        [_, _, ref window @ ..] if !weights.contains(&0) && weights.len() == x.dims.len() => window,
+        _ => return Err(Problem::malformed(format!("its weights have the extents {weights:?}"))),
     };
     if ctx.has("kernel_shape") {
         let stated = sizes(ctx, "kernel_shape", extent.len(), 1)?;
@@ -93,9 +96,50 @@ fn windows(ctx: &NodeLowering<'_>, x: &Computed, weights: &Array) -> Result<Vec<
 }
 
 pub(super) fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let (x, weights) = (ctx.computed(0)?, ctx.known(1, "weights")?);
-    let result = convolved(ctx, &x, weights, true)?;
-    ctx.give(0, Value::Computed(result));
+    let (x, weights) = (ctx.computed(0)?, ctx.operand(1)?);
+    let is_image = x.dims.len() < 5;
+    let bias = ctx.optional(2).filter(|bias| is_image && matches!(bias, Value::Computed(_)));
+    let result = match weights {
+        Value::Computed(weights) if is_image => {
+            let (windows, groups) = (windows(ctx, &x, &weights.dims)?, ctx.size("group", 1)?);
+            fit(&weights.dims, groups, &x)?;
+            let image = image(ctx, &x)?;
+            let pixels = Pixels { tensor: image.x.tensor, shape: image.shape };
+            let channels = weights.dims[0];
+            let result = by_product(ctx, &pixels, weights, &Window::of(&windows)?, groups)?;
+            let dims = match *result.dims() {
+                [batch, _, 1, w] if x.dims.len() == 3 => vec![batch, channels, w],
+                ref dims => dims.to_vec(),
+            };
+            let result = reshaped(ctx.lowering, &result, &dims)?;
+            ctx.compute(&result)?
+        }
+        _ => {
+            let weights = ctx.known(1, "weights")?;
+            let result = convolved(ctx, &x, weights, bias.is_none())?;
+            return answer_biased(ctx, result, bias);
+        }
+    };
+    let bias = ctx.optional(2);
+    answer_biased(ctx, result, bias)
+}
+
+/// Sets a convolution as the result, with biases added if there are any.
+fn answer_biased(ctx: &mut NodeLowering<'_>, result: Computed, bias: Option<Value>) -> Result<(), Problem> {
+    let Some(bias) = bias else {
+        ctx.give(0, Value::Computed(result));
+        return Ok(());
+    };
+    let channels = result.dims[1];
+    if bias.dims() != [channels] {
+        return Err(Problem::malformed(format!("its biases have the extents {:?}", bias.dims())));
+    }
+    let mut along = vec![1; result.dims.len()];
+    along[1] = channels;
+    let bias = reshaped(ctx.lowering, &bias, &along)?;
+    let elem = result.elem;
+    let sum = two(ctx, Binary::Add, &Value::Computed(result), &bias, elem)?;
+    ctx.give(0, Value::Computed(sum));
     Ok(())
 }
 
@@ -107,8 +151,8 @@ pub(super) fn convolved(
     weights: Array,
     biased: bool,
 ) -> Result<Computed, Problem> {
-    let (windows, groups) = (windows(ctx, x, &weights)?, ctx.size("group", 1)?);
-    fit(&weights, groups, x)?;
+    let (windows, groups) = (windows(ctx, x, weights.dims())?, ctx.size("group", 1)?);
+    fit(weights.dims(), groups, x)?;
     if let &[depth, ref plane @ ..] = windows.as_slice()
         && plane.len() == 2
     {
@@ -154,15 +198,15 @@ pub(super) fn layer(
 }
 
 /// Refuses weights `[O, I / groups, ..]` that do not fit the channels of an input.
-pub(super) fn fit(weights: &Array, groups: usize, x: &Computed) -> Result<(), Problem> {
-    let (outputs, inputs) = (weights.dims()[0], weights.dims()[1]);
+pub(super) fn fit(weights: &[usize], groups: usize, x: &Computed) -> Result<(), Problem> {
+    let (outputs, inputs) = (weights[0], weights[1]);
     let fits = groups > 0 && inputs.checked_mul(groups) == Some(x.dims[1]) && outputs.is_multiple_of(groups);
     if fits { Ok(()) } else { Err(channels(weights, groups, x)) }
 }
 
 /// Weights that do not fit the channels and groups.
-fn channels(weights: &Array, groups: usize, x: &Computed) -> Problem {
-    let (weights, channels) = (weights.dims(), x.dims[1]);
+fn channels(weights: &[usize], groups: usize, x: &Computed) -> Problem {
+    let channels = x.dims[1];
     Problem::malformed(format!(
         "its weights of {weights:?}, in {groups} groups, do not fit an input of {channels} channels"
     ))
@@ -170,10 +214,10 @@ fn channels(weights: &Array, groups: usize, x: &Computed) -> Problem {
 
 fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (x, weights) = (ctx.computed(0)?, ctx.known(1, "weights")?);
-    let (windows, groups) = (windows(ctx, &x, &weights)?, ctx.size("group", 1)?);
+    let (windows, groups) = (windows(ctx, &x, weights.dims())?, ctx.size("group", 1)?);
     let (inputs, each) = (weights.dims()[0], weights.dims()[1]);
     if groups == 0 || inputs != x.dims[1] || !inputs.is_multiple_of(groups) {
-        return Err(channels(&weights, groups, &x));
+        return Err(channels(weights.dims(), groups, &x));
     }
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::limit("its channels overflow"))?;
     let parts = kept(ctx, &x.dims[2..], &windows)?;

@@ -103,7 +103,7 @@ fn deform(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::unsupported(reason));
     };
     let (groups, parts) = (ctx.size("group", 1)?, ctx.size("offset_group", 1)?);
-    fit(&weights, groups, &x)?;
+    fit(weights.dims(), groups, &x)?;
     if parts == 0 || !channels.is_multiple_of(parts) {
         return Err(Problem::malformed(format!("{channels} channels in {parts} groups of offsets")));
     }

@@ -54,7 +54,16 @@ fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             let list = list.iter().map(within).collect::<Result<Vec<_>, _>>()?;
             picked(ctx, &x, along, &list)?
         }
-        Value::Computed(indices) => picked_by(ctx, &x, along, indices)?,
+        Value::Computed(indices) => {
+            match x.known().map(|table| table.parted(along, ctx.meter())).transpose()?.flatten() {
+                // Rows of bytes, and the scale of each, so that the table stays one of bytes.
+                Some(parts) => {
+                    let [rows, scales] = parts.map(|part| picked_by(ctx, &Value::Known(part), along, indices));
+                    Value::Computed(two(ctx, Binary::Mul, &rows?, &scales?, ElementType::F32)?)
+                }
+                None => picked_by(ctx, &x, along, indices)?,
+            }
+        }
     };
     let result = reshaped(ctx.lowering, &selected, &dims)?;
     ctx.give(0, result);

@@ -14,6 +14,7 @@ mod col2im;
 mod concat;
 mod conv;
 mod conv3d;
+mod conv_product;
 mod cum_prod;
 mod deform;
 mod det;

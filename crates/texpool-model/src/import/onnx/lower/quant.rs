@@ -19,7 +19,7 @@ use texpool_ops::graph::{Binary, Constant, ElementType, QuantParams, Unary};
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("DequantizeLinear", 10, Quantised, "binary", LikeOperand, dequantize)
-        .limits("8, 16 or 32 bits; scales of blocks must be known")
+        .limits("8, 16 or 32 bits, or 4 of constants; scales of blocks must be known")
         .fold(dequantize),
     OnnxOpEntry::new("QuantizeLinear", 10, Quantised, "binary, unary", LikeOperand, quantize)
         .limits("8 or 16 bits; scales of blocks must be known")
@@ -234,7 +234,7 @@ fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (x, scales) = (ctx.operand(0)?, Scales::stated(ctx)?);
     // The attribute's default is 0, which means that no type is given.
     let elem = match (&scales.zero, ctx.int("output_dtype")?.filter(|&code| code != 0)) {
-        (Some(zero), _) => zero.element_type(),
+        (Some(zero), _) => zero.type_of_results()?,
         (None, Some(code)) => element_type(code)?,
         (None, None) => ElementType::U8,
     };

@@ -206,7 +206,7 @@ fn cast(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 }
 
 fn cast_like(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let to = ctx.operand(1)?.element_type();
+    let to = ctx.operand(1)?.type_of_results()?;
     to_type(ctx, to)
 }
 

@@ -13,7 +13,9 @@ use crate::import::{
         schema::{Conv2dOptions, DepthwiseOptions, FullyConnectedOptions, PoolOptions, TransposeConvOptions},
     },
 };
-use texpool_ops::graph::{Act, Conv2d, DepthwiseConv2d, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv};
+use texpool_ops::graph::{
+    Act, Binary, Conv2d, DepthwiseConv2d, MatMul, Op, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv,
+};
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("CONV_2D", LikeOnnx("Conv"), conv2d),
@@ -161,7 +163,11 @@ fn fully_connected(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
             "convert the model without quantisation",
         ));
     }
-    let inputs = weighted(ctx, [0, 1, 2])?;
+    let mut inputs = vec![ctx.operand(0)?, ctx.operand(1)?];
+    if ctx.has(2) {
+        inputs.push(ctx.operand(2)?);
+    }
+    let is_known = inputs[1..].iter().all(|&operand| ctx.is_constant(operand));
     let &[outputs, depth] = ctx.dims(inputs[1]) else {
         return Err(Problem::malformed(format!("the weights must have two extents, have {:?}", ctx.dims(inputs[1]))));
     };
@@ -179,5 +185,27 @@ fn fully_connected(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         vec![elements / depth, outputs]
     };
     ctx.gives(&dims)?;
-    ctx.emit_layer(Op::FullyConnected, &inputs, activation(options.activation())?)
+    let act = activation(options.activation())?;
+    if is_known {
+        return ctx.emit_layer(Op::FullyConnected, &inputs, act);
+    }
+    by_product(ctx, &inputs, [outputs, depth], act)
+}
+
+/// Multiplies rows by weights, and adds biases if there are any, of which a run computes some.
+fn by_product(
+    ctx: &mut OperatorLowering<'_, '_>,
+    inputs: &[TensorId],
+    [outputs, depth]: [usize; 2],
+    act: Act,
+) -> Result<(), Problem> {
+    let rows = ctx.shape(inputs[0]).len() / depth.max(1);
+    let shape = Shape::new(1, 1, rows, outputs);
+    let x = ctx.view(inputs[0], Shape::new(1, 1, rows, depth))?;
+    let weights = ctx.view(inputs[1], Shape::new(1, 1, outputs, depth))?;
+    let product = Op::MatMul(MatMul { transpose_b: true });
+    let Some(&bias) = inputs.get(2) else { return ctx.emit_as(product, &[x, weights], act, shape) };
+    let product = ctx.between(product, &[x, weights], shape)?;
+    let bias = ctx.view(bias, Shape::new(1, 1, 1, outputs))?;
+    ctx.emit_as(Op::Binary(Binary::Add), &[product, bias], act, shape)
 }
