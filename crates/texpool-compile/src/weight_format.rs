@@ -88,7 +88,7 @@ fn weights_alone(graph: &Graph) -> BTreeMap<TensorId, usize> {
     // Excludes graph outputs, and tensors that are also used in another way.
     let mut axes: BTreeMap<TensorId, Option<usize>> = graph.outputs.iter().map(|&output| (output, None)).collect();
     for node in &graph.nodes {
-        // Tables keep their format, since nothing evens out the errors of what is looked up.
+        // Tables keep their format: a lookup returns rounding errors as they are, while a sum evens them out.
         let weights = ops::channel_weights(graph, node).filter(|_| ops::multiplies_by_weights(graph, node));
         for (index, tensor) in node.operands().enumerate().filter(|&(_, tensor)| graph.is_constant(tensor)) {
             let read_as = weights.filter(|_| index == 1).map(|(_, axis)| axis);

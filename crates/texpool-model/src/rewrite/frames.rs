@@ -54,7 +54,7 @@ struct Layer {
     x: Shape,
     window: Shape,
     result: Shape,
-    /// Whether a reshape makes the signal for this layer alone, which can make its frames instead.
+    /// True if a reshape makes the signal for this layer alone. It can make the frames instead.
     is_reshaped: bool,
 }
 
@@ -85,7 +85,7 @@ impl Layer {
         framings.min_by_key(|framing| self.price(framing))
     }
 
-    /// Reads so many samples as the channels of a pixel. They divide the stride and the window.
+    /// Returns the framing with this number of samples in a pixel, which must divide the stride and the window.
     fn framing(&self, samples: usize) -> Framing {
         let [stride, window] = [self.conv.stride[1], self.window.w].map(|extent| extent / samples);
         // Zeros on the left that are no whole pixels are added to the signal.
@@ -142,7 +142,7 @@ impl Framing {
         };
         let mut signal = layer.signal;
         if self.changes_samples(layer.x) {
-            // As channels of one pixel, the samples fill whole texels.
+            // Cutting and padding move whole texels if all samples are channels of one pixel.
             let flat = |samples: usize| Shape { w: 1, c: samples * layer.x.c, ..layer.x };
             let [from, to] = [flat(layer.x.w), flat(self.pixels * self.samples)];
             let front = (self.front * layer.x.c) as isize;

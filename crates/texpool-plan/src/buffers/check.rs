@@ -86,9 +86,10 @@ struct Use {
     buffer: usize,
 }
 
-/// Returns two buffers that use the same bytes, the lower index first, with a step; `None` if there are none. Pairs that
-/// may be computed in place must meet at one step. Buffers without an offset are left out. It sweeps over the steps, keeps the bytes in use sorted by start, and compares a
-/// new use only with its neighbours.
+/// Returns two buffers that use the same bytes, the lower index first, with a step; `None` if there are none.
+/// `in_place` must have been validated: the members of a pair meet at one step only. Buffers without an offset are
+/// left out. It sweeps over the steps, keeps the bytes in use sorted by start, and compares a new use only with its
+/// neighbours.
 pub(super) fn overlapping(
     buffers: &[Buffer],
     in_place: &[(usize, usize)],

@@ -94,8 +94,8 @@ impl Reduced {
         Ok(reduced)
     }
 
-    /// Adds a step at which each of these buffers needs so many of its first bytes. Returns the next step; `None` if there
-    /// is no more.
+    /// Adds a step at which each of these buffers needs its first bytes, as many as `members` states. Returns the next
+    /// step; `None` if there is none.
     fn add_step(&mut self, members: &[(usize, u64)], step: usize) -> Option<usize> {
         let next = step.checked_add(1)?;
         for &(member, size) in members.iter().filter(|&&(_, size)| size > 0) {
