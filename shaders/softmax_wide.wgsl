@@ -14,7 +14,7 @@ fn main(
     let pixel = divided(min(id, dispatch.items - 1u) / LANES, src.w);
     let row = dispatch.first_row + pixel.quotient;
     let x = pixel.rest;
-    let start = row_start(src, row) + x;
+    let start = pixel_start(src, row, x);
     parts[lane] = greatest_of(src, start, lane, LANES);
     workgroupBarrier();
     var greatest = parts[0];
@@ -25,6 +25,6 @@ fn main(
     var sum = 0.0;
     for (var i = 0u; i < LANES; i++) { sum += parts[i]; }
     if id < dispatch.items {
-        store_softmax(src, Softmaxed(row, x, start, Base(greatest, params().beta), sum), lane, LANES);
+        store_softmax(src, softmaxed(start, row, x, greatest, sum), lane, LANES);
     }
 }

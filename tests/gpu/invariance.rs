@@ -8,7 +8,7 @@ use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::{
     Act, BlockSize, Blocks, Conv2d, DeviceClass, Graph, GraphBuilder, LayerKind, MatMul, Op, Padding, Pool2d, PoolKind,
-    ReduceKind, Unary,
+    ReduceKind, Softmax, Unary,
 };
 use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
@@ -186,6 +186,30 @@ fn blocks_change_no_bit() {
     let class = Blocks::of(DeviceClass::Unknown);
     assert_eq!(bits(class, Objective::Smallest, formats[0]), expected[0], "in stripes and tiles");
     assert_eq!(bits(class, Objective::Fastest, formats[1]), expected[1], "in 16 bits");
+}
+
+/// A pixel's powers are added up in the same order by an invocation and by a workgroup, in whole tensors and in stripes.
+#[test]
+fn every_class_of_devices_adds_up_a_softmax_in_the_same_order() {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    let mut b = GraphBuilder::new("softmax");
+    let x = b.input("x", &[1, 3, 40, 523]).unwrap();
+    let mask: Vec<f32> = (0..40 * 523).map(|i| (i % 7) as f32 * -0.3).collect();
+    let mask = b.constant("mask", &[1, 1, 40, 523], &mask).unwrap();
+    let scaled = b.unary("scaled", Unary::Abs, x).unwrap();
+    let y = b.node("y", Op::Softmax(Softmax { beta: 3.0, log: false }), &[scaled, mask], Act::None).unwrap();
+    let graph = b.finish(&[y]).unwrap();
+    let bits = |class, objective| {
+        let (limits, blocks) = (gpu.texture_limits(), BlockChoice::Fixed(Blocks::of(class)));
+        let options = CompileOptions { blocks, objective, limits, ..CompileOptions::default() };
+        let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+        run(&gpu, compiled, &pipelines, true, 1)
+    };
+    let expected = bits(DeviceClass::Software, Objective::Fastest);
+    assert_eq!(bits(DeviceClass::Nvidia, Objective::Fastest), expected);
+    for class in [DeviceClass::Software, DeviceClass::Nvidia] {
+        assert_eq!(bits(class, Objective::Smallest), expected, "{class:?}");
+    }
 }
 
 /// Winograd's tensors are planned, divided and streamed like all others: the same bits whole, in stripes of rows and in

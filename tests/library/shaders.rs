@@ -143,8 +143,25 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("BETWEEN", Named(&["ACT_"])),
         ],
     ),
-    ("softmax", &[("LOG", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
-    ("softmax_wide", &[("LOG", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
+    (
+        "softmax",
+        &[
+            ("LOG", Flag),
+            ("TAKEN", Sizes(&[1.0, 16.0])),
+            ("PARTS", Sizes(&[1.0, 64.0])),
+            ("FIRST_ADDEND", Named(&["ADDEND_"])),
+            ("SECOND_ADDEND", Named(&["ADDEND_"])),
+        ],
+    ),
+    (
+        "softmax_wide",
+        &[
+            ("LOG", Flag),
+            ("TAKEN", Sizes(&[1.0, 16.0])),
+            ("FIRST_ADDEND", Named(&["ADDEND_"])),
+            ("SECOND_ADDEND", Named(&["ADDEND_"])),
+        ],
+    ),
     ("top_k", &[("LARGEST", Flag), ("INDICES", Flag)]),
     (
         "top_k_wide",

@@ -156,6 +156,27 @@ fn softmax_of_few_and_of_many_channels() {
     );
 }
 
+/// Masks and biases that repeat along every axis but channels, computed or constant, for both kernels.
+#[test]
+fn softmax_of_a_sum() {
+    let mut harness = Harness::new();
+    let softmax = |log| Op::Softmax(Softmax { beta: 0.5, log });
+    for dims @ [b, h, w, c] in [[2, 3, 5, 7], [1, 2, 3, 150]] {
+        let masks = [dims, [1, h, w, c], [b, 1, w, c], [b, h, 1, c], [1, 1, 1, c]];
+        for mask in masks {
+            case(&mut harness, softmax(false), &[placed(dims), placed(mask)], dims);
+            case(&mut harness, softmax(true), &[placed(dims), constant(mask)], dims);
+        }
+        let [bias, mask] = [[1, h, w, c], [b, 1, w, c]];
+        case(&mut harness, softmax(false), &[placed(dims), constant(bias), constant(mask)], dims);
+        case(&mut harness, softmax(false), &[placed(dims), constant(bias), placed(mask)], dims);
+        case(&mut harness, softmax(false), &[placed(dims), placed(bias), constant(mask)], dims);
+    }
+    let dims = [2, 2, 3, 6];
+    epilogues(&mut harness, &softmax(false), &[placed(dims), constant([1, 2, 1, 6])], dims, true);
+    epilogues(&mut harness, &softmax(false), &[placed(dims), placed([2, 1, 1, 6])], dims, false);
+}
+
 /// Every set of axes, and channels that fill many slices.
 #[test]
 fn means_over_any_axes() {

@@ -38,6 +38,8 @@ mod reshapes;
 mod residual;
 mod separable;
 #[cfg(test)]
+mod softmax_sum;
+#[cfg(test)]
 mod sorted_segments;
 #[cfg(test)]
 mod support;

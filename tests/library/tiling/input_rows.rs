@@ -177,6 +177,8 @@ fn operators_that_look_at_a_pixel() {
     agrees("extremes", &one(Op::Extremes, &[[2, 4, 3, 5]], &[], ANY), Claim::Exact);
     agrees("dynamic scale", &one(Op::DynamicScale, &[[2, 4, 3, 5]], &[], ANY), Claim::Exact);
     agrees("softmax", &one(Op::Softmax(Softmax { beta: 0.01, log: false }), &[[2, 4, 3, 5]], &[], ANY), Claim::Exact);
+    let masked = one(Op::Softmax(Softmax { beta: 0.01, log: false }), &[[2, 4, 3, 5], [1, 4, 3, 5]], &[], ANY);
+    agrees("masked softmax", &masked, Claim::Exact);
     agrees("prelu", &one(Op::Prelu, &[[2, 4, 3, 5]], &[[1, 1, 1, 5]], ANY), Claim::Exact);
 }
 

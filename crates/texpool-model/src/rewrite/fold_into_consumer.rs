@@ -54,7 +54,9 @@ fn takes(ctx: &RewriteContext, reader: NodeId, operand: TensorId) -> bool {
         node.op,
         Op::Conv2d(_) | Op::DepthwiseConv2d(_) | Op::TransposeConv(_) | Op::FullyConnected | Op::Softmax(_)
     );
-    kind && node.inputs.first() == Some(&operand)
+    // The factor of a softmax would apply to its addends as well.
+    let has_addends = matches!(node.op, Op::Softmax(_)) && node.inputs.len() > 1;
+    kind && !has_addends && node.inputs.first() == Some(&operand)
 }
 
 /// Returns the scale if it is a single positive number for all channels and the shift is absent. A softmax absorbs it

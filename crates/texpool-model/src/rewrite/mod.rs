@@ -48,6 +48,7 @@ mod same_size;
 mod separable;
 mod skip_reason;
 mod softmax;
+mod softmax_sum;
 mod sorted_segments;
 mod split;
 mod term;

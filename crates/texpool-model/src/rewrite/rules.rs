@@ -4,7 +4,7 @@ use super::{
     activation, affine_chain, bounds, common_subexpression, concat_activation, concat_slices, concat_zeros,
     constant_epilogue, dead, exact_division, fake_quant, flatten, fold_into_consumer, fold_into_producer, frames,
     gated_activation, gelu, hard_sigmoid, heads, identity, in_place, layer_slices, linear, mask, normalize,
-    numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, separable, softmax,
+    numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, separable, softmax, softmax_sum,
     transpose_chain, transpose_matrix, transpose_reshape, views, winograd,
 };
 
@@ -15,7 +15,7 @@ use super::{
 /// additions, so that the activation before an addition is already in its producer. Both come before the epilogues of
 /// concatenations, so that their parts are computed by as few nodes as possible. Padding is in the convolutions before
 /// their signals are framed, and those are framed before layers of their slices would read the same signal.
-pub static RULES: [Rule; 34] = [
+pub static RULES: [Rule; 35] = [
     mask::RULE,
     identity::RULE,
     same_size::RULE,
@@ -46,6 +46,7 @@ pub static RULES: [Rule; 34] = [
     layer_slices::RULE,
     activation::RULE,
     residual::RULE,
+    softmax_sum::RULE,
     concat_activation::RULE,
     flatten::RULE,
     constant_epilogue::RULE,

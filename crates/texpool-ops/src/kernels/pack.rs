@@ -36,10 +36,13 @@ pub(crate) fn rows_of_channels(graph: &Graph, role: SectionRole, tensor: TensorI
 
 /// Returns operand `index` as a whole tensor if it is a constant.
 pub(crate) fn whole_operand(graph: &Graph, node: &Node, index: usize) -> Vec<WeightSection> {
+    whole_operand_as(SectionRole::Own, graph, node, index).into_iter().collect()
+}
+
+/// Returns operand `index` as a whole tensor with this role if it is a constant.
+pub(crate) fn whole_operand_as(role: SectionRole, graph: &Graph, node: &Node, index: usize) -> Option<WeightSection> {
     let operand = node.inputs.get(index).copied().filter(|&tensor| graph.is_constant(tensor));
-    let section =
-        |tensor| WeightSection::new(SectionRole::Own, vec![tensor], WholeTensor { shape: graph.shape(tensor) });
-    operand.map(section).into_iter().collect()
+    operand.map(|tensor| WeightSection::new(role, vec![tensor], WholeTensor { shape: graph.shape(tensor) }))
 }
 
 /// Returns the index of the constant among a node's first two operands, if there is one.

@@ -72,6 +72,8 @@ pub type WeightPieces<'a> = Box<dyn Iterator<Item = Vec<[f32; 4]>> + Send + 'a>;
 pub enum SectionRole {
     /// The operator's own weights, such as the windows of a convolution.
     Own,
+    /// The third operand, as a whole tensor.
+    Third,
     /// The biases of an operator, one texel per slice of the result.
     Biases,
     /// The constant of the epilogue's first function, with equally many texels for each slice of the result: one of
@@ -83,7 +85,7 @@ pub enum SectionRole {
 
 impl SectionRole {
     /// Number of roles.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
     /// Roles of the constants of the epilogue's functions, in their order.
     pub(crate) const EPILOGUE: [Self; 2] = [Self::FirstConstant, Self::ThenConstant];
 }

@@ -3,10 +3,14 @@
 mod kernel;
 mod reference;
 
-use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
+use super::schema::{
+    OpSchema, Origin, ShapeError,
+    shapes::{broadcast, same},
+};
 use crate::graph::Shape;
 
-/// Softmax of `beta * x` over channels.
+/// Softmax of `beta * x` over channels, or of `beta * ((x + a) + b)`: up to two addends follow `x`, such as the bias and the
+/// mask of an attention. Their extents are those of `x`, or one, except for channels. At most one of them is computed.
 ///
 /// ```
 /// use texpool::graph::{Op, Softmax};
@@ -28,7 +32,19 @@ impl OpSchema for Softmax {
     }
 
     fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
-        only(inputs)
+        let [x, ref addends @ ..] = *inputs else {
+            return Err(ShapeError::Operands { expected: "1 to 3", found: 0 });
+        };
+        if addends.len() > 2 {
+            return Err(ShapeError::Operands { expected: "1 to 3", found: inputs.len() });
+        }
+        for &addend in addends {
+            same("channels of the addend", x.c, addend.c)?;
+            if broadcast(x, addend)? != x {
+                return Err(ShapeError::Broadcast { a: x, b: addend });
+            }
+        }
+        Ok(x)
     }
 
     fn origin(&self) -> Origin {

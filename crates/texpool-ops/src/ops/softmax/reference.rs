@@ -3,13 +3,20 @@
 use super::Softmax;
 use crate::{
     graph::Shape,
-    ops::reference::{Operands, Reference, ReferenceError},
+    ops::{
+        binary::reference::broadcast,
+        reference::{Operands, Reference, ReferenceError},
+    },
 };
 
 impl Reference for Softmax {
-    /// Computes `exp(beta * (x - max)) / sum` over the channels of each pixel, or its logarithm.
-    fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
-        let x = &operands.get(0)?;
+    /// Computes `exp(beta * (x - max)) / sum` over the channels of each pixel, or its logarithm. Addends come first.
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        let mut x = operands.get(0)?;
+        for index in 1.. {
+            let Some(addend) = operands.optional(index)? else { break };
+            x.data = broadcast(&x, &addend, out, |x, addend| x + addend).into();
+        }
         let mut values = Vec::with_capacity(x.data.len());
         for pixel in x.data.chunks(x.shape.c.max(1)) {
             // `max` ignores NaN, but its power is NaN, which makes the sum NaN.
