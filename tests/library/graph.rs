@@ -2,7 +2,10 @@
 
 #![cfg(test)]
 
-use crate::support::{graphs::n, t};
+use crate::support::{
+    graphs::{copy, n},
+    t,
+};
 use texpool_ops::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
     DepthwiseConv2d, DynamicQuantize, ElementType, Epilogue, FixedPoint, Gather, GatherElements, Graph, GraphBuilder,
@@ -186,7 +189,7 @@ fn attributes_of_zero_or_without_bound_are_errors() {
     let wide = Padding { top: max, ..Padding::default() };
     let pool = |window, stride, padding| Op::Pool2d(Pool2d::plain(PoolKind::Average, window, stride, padding));
     let border = Padding { top: 2, ..Padding::default() };
-    let one: [(Op, &[Shape]); 20] = [
+    let one: [(Op, &[Shape]); 26] = [
         (Op::Conv2d(Conv2d { stride: [0, 1], ..good }), &[x, w]),
         (Op::Conv2d(Conv2d { dilation: [1, 0], ..good }), &[x, w]),
         (Op::Conv2d(Conv2d { groups: 0, ..good }), &[x, w]),
@@ -207,6 +210,12 @@ fn attributes_of_zero_or_without_bound_are_errors() {
         (Op::Transpose(Transpose { perm: [0, 1, 2, 2] }), &[x]),
         (Op::DepthToSpace(DepthToSpace { block: [0, 0], order: DepthOrder::Dcr }), &[x]),
         (Op::SpaceToDepth(SpaceToDepth { block: [3, 3] }), &[x]),
+        (copy(0, &[]), &[x]),
+        (copy(1, &[(x.len(), 1)]), &[x]),
+        (copy(0, &[(x.len(), isize::MIN)]), &[x]),
+        (copy(0, &[(x.len(), 1), (0, 1)]), &[x]),
+        (copy(0, &[(x.len(), 1), (2, 0)]), &[x]),
+        (copy(0, &[[(x.len(), 1)].as_slice(), &[(1, 1); 8]].concat()), &[x]),
     ];
     for (op, shapes) in one {
         assert!(infer(&op, shapes, x).is_err(), "{op:?}");

@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-use crate::support::graphs::{Source, add_tensor, n, one_node};
+use crate::support::graphs::{Source, add_tensor, copy, n, one_node};
 use texpool_ops::{
     graph::{
         Act, Binary, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Epilogue,
@@ -186,6 +186,12 @@ fn depth_and_space_are_exchanged_and_back() {
     );
     near(&there[..6], &[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]);
     near(&run(Op::SpaceToDepth(SpaceToDepth { block: [2, 2] }), [1, 2, 4, 2], &there, &[], [1, 1, 2, 8]), &wide);
+}
+
+#[test]
+fn copies_follow_their_strides() {
+    let backwards = run(copy(5, &[(2, -3), (2, 0), (3, -1)]), [1, 1, 1, 6], &count(6), &[], [1, 1, 2, 6]);
+    near(&backwards, &[5.0, 4.0, 3.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0, 2.0, 1.0, 0.0]);
 }
 
 #[test]

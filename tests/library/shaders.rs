@@ -103,7 +103,15 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("pointwise", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0])), ("THREE", Flag)]),
     ("pool", &[("KIND", Named(&["POOL_"])), ("COUNTED", Flag)]),
     ("quantized_add", &[("ARITHMETIC", Named(&["SUM_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),
-    ("rearrange", &[("MAP", Named(&["MAP_"])), ("OUTSIDE", Named(&["PAD_"])), ("WHOLE_TEXELS", Flag)]),
+    (
+        "rearrange",
+        &[
+            ("MAP", Named(&["MAP_"])),
+            ("OUTSIDE", Named(&["PAD_"])),
+            ("STRIDED_AXES", Sizes(&[1.0, 2.0, 4.0, 6.0, 8.0])),
+            ("WHOLE_TEXELS", Flag),
+        ],
+    ),
     (
         "recurrent",
         &[

@@ -1,12 +1,19 @@
 //! Helpers shared by the tests: graphs of one node, and node ids by number.
 
 use texpool_ops::graph::{
-    Act, Constant, Conv2d, Epilogue, Graph, GraphBuilder, Node, NodeId, Op, Padding, Shape, Tensor, TensorId, Unary,
+    Act, Constant, Conv2d, Epilogue, Graph, GraphBuilder, Node, NodeId, Op, Padding, Rearrange, Shape, StridedAxis,
+    Tensor, TensorId, Unary,
 };
 
 /// Returns the id of node `number`.
 pub(crate) const fn n(number: usize) -> NodeId {
     NodeId::new(number)
+}
+
+/// Returns a copy of elements at strides; axes are pairs of extent and stride, outermost first.
+pub(crate) fn copy(offset: usize, axes: &[(usize, isize)]) -> Op {
+    let axes = axes.iter().map(|&(extent, stride)| StridedAxis { extent, stride }).collect();
+    Op::Rearrange(Rearrange { offset, axes })
 }
 
 /// An operand of a one-node graph.

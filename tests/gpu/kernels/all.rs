@@ -9,6 +9,7 @@ use texpool_ops::graph::{
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
+use crate::support::graphs::copy;
 
 /// A convolution of stride, dilation and groups of one, with a border of one pixel.
 const CONV: Conv2d =
@@ -50,6 +51,7 @@ fn cases() -> Vec<Case> {
         (Op::Transpose(Transpose { perm: [0, 3, 1, 2] }), vec![x()], [2, 8, 4, 6]),
         (Op::DepthToSpace(DepthToSpace { block: [2, 2], order: DepthOrder::Crd }), vec![x()], [2, 8, 12, 2]),
         (Op::SpaceToDepth(SpaceToDepth { block: [2, 2] }), vec![x()], [2, 2, 3, 32]),
+        (copy(0, &[(2, 192), (6, 8), (4, 48), (8, 1)]), vec![x()], [2, 6, 4, 8]),
         (
             Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None }),
             vec![x()],

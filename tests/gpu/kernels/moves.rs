@@ -6,6 +6,7 @@ use texpool_ops::graph::{
 };
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed, rng::Rng};
+use crate::support::graphs::copy;
 
 /// Constants added and elements cut off, on either side of each axis.
 #[test]
@@ -176,6 +177,27 @@ fn depth_and_space_are_exchanged() {
         }
         case(&mut harness, Op::SpaceToDepth(SpaceToDepth { block }), &[placed(wide)], deep);
     }
+}
+
+/// One to eight axes; whole texels, whole pixels of other channels, and single lanes. From the end backwards, too.
+#[test]
+fn copies_at_strides() {
+    let mut harness = Harness::new();
+    let eight = [(2, 1), (2, 2), (2, 4), (2, 8), (2, 16), (2, 32), (2, 64), (3, 128)];
+    for (dims, offset, axes, out) in [
+        ([2, 3, 4, 8], 0, &[(192, 1)][..], [1, 4, 12, 4]),
+        ([2, 3, 4, 8], 0, &[(24, 8), (4, 1)], [4, 3, 2, 4]),
+        ([2, 3, 4, 8], 2, &[(24, 8), (4, 1)], [4, 3, 2, 4]),
+        ([2, 3, 4, 5], 0, &[(4, 5), (6, 20), (5, 1)], [1, 4, 6, 5]),
+        ([2, 3, 4, 5], 119, &[(120, -1)], [2, 3, 4, 5]),
+        ([1, 4, 4, 4], 0, &[(2, 32), (2, 8), (2, 0), (2, 16), (8, 1)], [2, 2, 2, 16]),
+        ([1, 14, 21, 4], 0, &[(2, 588), (3, 28), (7, 84), (28, 1)], [1, 6, 49, 4]),
+        ([1, 14, 21, 6], 3, &[(2, 882), (3, 42), (7, 126), (7, 6), (3, 1)], [1, 6, 49, 3]),
+        ([1, 6, 8, 8], 0, &eight, [1, 4, 8, 12]),
+    ] {
+        case(&mut harness, copy(offset, axes), &[placed(dims)], out);
+    }
+    epilogues(&mut harness, &copy(0, &[(4, 5), (6, 20), (5, 1)]), &[placed([2, 3, 4, 5])], [1, 4, 6, 5], true);
 }
 
 /// Concatenates parts of these extents along `axis`; those marked are constants.

@@ -25,6 +25,8 @@ mod layout;
 #[cfg(test)]
 mod linear;
 #[cfg(test)]
+mod move_chain;
+#[cfg(test)]
 mod pad;
 #[cfg(test)]
 pub(crate) mod property;

@@ -3,7 +3,7 @@
 //! count too, because uncomputed rows may contain NaN.
 
 use super::noise;
-use crate::support::graphs::n;
+use crate::support::graphs::{copy, n};
 use texpool_ops::{
     graph::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, DynamicQuantize,
@@ -260,6 +260,12 @@ fn operators_that_move_values() {
         Claim::Exact,
     );
     agrees("space to depth", &one(Op::SpaceToDepth(SpaceToDepth { block: [2, 2] }), &[x], &[], ANY), Claim::Exact);
+    // Images turned around, columns repeated; the second row's columns come before the first row's.
+    let turned = copy(192, &[(2, -192), (6, 32), (2, 0), (4, 8), (8, 1)]);
+    agrees("copy of rows", &one(turned, &[x], &[], [2, 6, 8, 8]), Claim::Exact);
+    agrees("copy of parts of rows", &one(copy(8, &[(12, 32), (16, 1)]), &[x], &[], [1, 12, 2, 8]), Claim::Exact);
+    agrees("copy across rows", &one(copy(0, &[(64, 1), (6, 64)]), &[x], &[], [1, 16, 4, 6]), Claim::Safe);
+    agrees("copy of no whole axes", &one(copy(0, &[(32, 12), (12, 1)]), &[x], &[], [4, 3, 4, 8]), Claim::Safe);
     for axis in 0..4 {
         let mut other = x;
         other[axis] += 3;

@@ -33,6 +33,7 @@ mod in_place;
 mod layer_slices;
 mod linear;
 mod mask;
+mod move_chain;
 mod normalize;
 mod numerics;
 mod pad;

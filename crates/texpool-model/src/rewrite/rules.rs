@@ -3,7 +3,7 @@
 use super::{
     activation, affine_chain, bounds, common_subexpression, concat_activation, concat_slices, concat_zeros,
     constant_epilogue, dead, exact_division, fake_quant, flatten, fold_into_consumer, fold_into_producer, frames,
-    gated_activation, gelu, hard_sigmoid, heads, identity, in_place, layer_slices, linear, mask, normalize,
+    gated_activation, gelu, hard_sigmoid, heads, identity, in_place, layer_slices, linear, mask, move_chain, normalize,
     numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, separable, softmax, softmax_sum,
     transpose_chain, transpose_matrix, transpose_reshape, views, winograd,
 };
@@ -15,7 +15,7 @@ use super::{
 /// additions, so that the activation before an addition is already in its producer. Both come before the epilogues of
 /// concatenations, so that their parts are computed by as few nodes as possible. Padding is in the convolutions before
 /// their signals are framed, and those are framed before layers of their slices would read the same signal.
-pub static RULES: [Rule; 35] = [
+pub static RULES: [Rule; 36] = [
     mask::RULE,
     identity::RULE,
     same_size::RULE,
@@ -50,6 +50,7 @@ pub static RULES: [Rule; 35] = [
     concat_activation::RULE,
     flatten::RULE,
     constant_epilogue::RULE,
+    move_chain::RULE,
     // Last, because the other rules leave nodes without readers.
     dead::RULE,
 ];

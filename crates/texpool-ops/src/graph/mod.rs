@@ -56,6 +56,7 @@ pub use crate::ops::{
     pad::{PadAxis, PadMode},
     pool::PoolKind,
     quantized_add::QuantizedSum,
+    rearrange::StridedAxis,
     recurrent::{Cell, CellFunction},
     reduce::ReduceKind,
     resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},

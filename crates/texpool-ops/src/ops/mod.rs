@@ -32,6 +32,7 @@ macro_rules! operators {
                 transpose::Transpose,
                 depth_to_space::DepthToSpace,
                 space_to_depth::SpaceToDepth,
+                rearrange::Rearrange,
                 resize::Resize,
                 grid_sample::GridSample,
                 softmax::Softmax,
@@ -89,6 +90,7 @@ pub(crate) mod pad;
 pub(crate) mod pool;
 pub(crate) mod prelu;
 pub(crate) mod quantized_add;
+pub(crate) mod rearrange;
 pub(crate) mod recurrent;
 pub mod reduce;
 pub mod reference;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Reshape;
 use crate::{
-    graph::Shape,
+    graph::{Rearrange, Shape},
     kernels::{Dispatch, KernelError, Shader, StepContext, rearrange},
     ops::{
         operator::{Kernels, Operator, category},
@@ -25,7 +25,7 @@ impl Operator for Reshape {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        rearrange::dispatches(step, rearrange::Map::Reshape)
+        rearrange::dispatches(step, rearrange::Map::Strided(&Rearrange::dense(step.output.shape.len())))
     }
 }
 
