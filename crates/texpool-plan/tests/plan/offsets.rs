@@ -55,6 +55,20 @@ fn the_smallest_arena_of_hard_public_instances_is_no_larger() {
     }
 }
 
+/// Some capacities are found with a hundredth of the nodes that their neighbours take, so a bisection passes over easy
+/// ones. Here a bisection alone ends at 1,042,432, and a search with an eighth of its nodes finds two arenas among the
+/// eight just below.
+#[test]
+fn no_capacity_just_below_the_smallest_arena_is_easy() {
+    let records = minimalloc("J.1048576");
+    let (nodes, control) = (2_000, SearchControl::new());
+    let found = smallest(&records, 8 * nodes, &control).unwrap().layout.total();
+    // All sizes are multiples of 1,024.
+    for capacity in (1..=8).map(|below| found - 1024 * below) {
+        assert_eq!(fit(&records, capacity, nodes, &control), Ok(Fit::BudgetExhausted), "{capacity} below {found}");
+    }
+}
+
 /// Searching the same instance twice gives the same layout.
 #[test]
 fn the_search_repeats_itself() {
