@@ -157,6 +157,20 @@ pub enum InputError {
         /// Description of the problem.
         why: String,
     },
+    /// A buffer cannot be in a memory that it names.
+    #[error("buffer {buffer}{} cannot be in memory {memory}{}: {why}", named(name), named(memory_name))]
+    BadMemory {
+        /// Index of the buffer.
+        buffer: usize,
+        /// Its name.
+        name: String,
+        /// Index of the memory.
+        memory: usize,
+        /// Its name.
+        memory_name: String,
+        /// Description of the problem.
+        why: String,
+    },
     /// A [`BufferId`](super::BufferId) that belongs to another planner.
     #[error("buffer {index} is of another planner; a buffer is known to the planner that it was added to")]
     ForeignBuffer {
@@ -219,6 +233,25 @@ pub enum UnsupportedError {
         /// All names, separated by commas.
         known: String,
     },
+    /// A buffer has no room in any memory that it names, beside those that were placed before it.
+    #[error(
+        "buffer {buffer}{} has no room, the last memory that it may be in is {memory}{}; {}, give it one without a capacity",
+        named(name),
+        named(memory_name),
+        if *proven { "no assignment fits" } else { "the search found no assignment that fits" }
+    )]
+    NoRoom {
+        /// Index of the buffer.
+        buffer: usize,
+        /// Its name.
+        name: String,
+        /// Index of the most expensive memory that it may be in.
+        memory: usize,
+        /// Its name.
+        memory_name: String,
+        /// Set if it is proven that no assignment fits.
+        proven: bool,
+    },
     /// A region is larger than any texture the device allows.
     #[error("region {region} needs {texels} texels; with extents up to {max_extent} a texture holds at most {limit}")]
     RegionTooLarge {
@@ -279,6 +312,26 @@ pub enum LayoutError {
         bound: u64,
         /// Set if the plan claims to be the smallest.
         proven: bool,
+    },
+    /// The cost of a plan in several memories is not that of its places, or less than its bound.
+    #[error("the places cost {cost}, but the plan states {stated}, and a lower bound of {bound}")]
+    BadCost {
+        /// Sum of the costs of the places.
+        cost: u64,
+        /// The cost that the plan states.
+        stated: u64,
+        /// The lower bound that it states.
+        bound: u64,
+    },
+    /// The arena in a memory is larger than the memory.
+    #[error("the arena in memory {memory} has {total} units, and the memory {capacity}")]
+    AboveCapacity {
+        /// Index of the memory.
+        memory: usize,
+        /// Size of the arena.
+        total: u64,
+        /// Capacity of the memory.
+        capacity: u64,
     },
     /// A buffer has an offset that its constraints forbid.
     #[error("buffer {buffer} lies at {offset}, but {why}")]

@@ -1,7 +1,7 @@
 //! The memory planner: takes usage records and returns plans. Independent of graphs, GPUs and files.
 //!
-//! [`ArenaPlanner`] places buffers in one arena, [`solve`] plans textures; [`guide`] explains the problems and the
-//! strategies. Sizes are in any unit, bytes or texels.
+//! [`ArenaPlanner`] places buffers in one arena, [`MemoriesPlanner`] in several memories, [`solve`] plans textures;
+//! [`guide`] explains the problems and the strategies. Sizes are in any unit, bytes or texels.
 
 mod assignment;
 mod banks;
@@ -22,6 +22,7 @@ pub mod internal;
 pub mod io;
 mod layout;
 mod live_counts;
+mod memories;
 pub mod offsets;
 mod order;
 mod picture;
@@ -53,6 +54,7 @@ pub use control::{Progress, ProgressFn, SearchControl, StopReason};
 pub use error::{InputError, LayoutError, PlanError, UnsupportedError};
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
 pub use layout::{Layout, LayoutKind, Place};
+pub use memories::{MemoriesPlan, MemoriesPlanner, Memory, MemoryChoice, MemoryPlace};
 pub use order::{LeastPeak, OrderProblem, OrderTensor, PoolOrder, least_peak, smallest_pool};
 pub use picture::{PoolDrawing, arena_svg, plan_svg, pool_svg, pools_svg, profile_svg};
 pub use placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec};

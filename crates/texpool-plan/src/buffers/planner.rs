@@ -337,6 +337,15 @@ impl<'a> ArenaPlanner<'a> {
         check_arena(&buffers, &rules, &Reduced::new(&buffers, &rules)?, plan)
     }
 
+    /// Checks offsets within an arena of `total` units.
+    ///
+    /// # Errors
+    /// The errors of [`check`](Self::check).
+    pub(crate) fn check_offsets(&self, offsets: Vec<u64>, total: u64) -> Result<(), PlanError> {
+        let (proof, planner) = (ArenaProof::Unproven, self.id);
+        self.check(&ArenaPlan { offsets, total, bound: 0, proof, stopped: None, planner })
+    }
+
     fn search(
         &self,
         buffers: &[Buffer],

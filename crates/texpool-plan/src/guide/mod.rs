@@ -5,6 +5,7 @@
 #![doc = include_str!("optimum.md")]
 #![doc = include_str!("offsets.md")]
 #![doc = include_str!("arena.svg")]
+#![doc = include_str!("memories.md")]
 #![doc = include_str!("banks.md")]
 #![doc = include_str!("mobilenet_v2_optimum.svg")]
 #![doc = include_str!("mobilenet_v2_banks.svg")]

@@ -14,6 +14,7 @@ mod greedy;
 mod improved;
 mod inputs;
 mod io;
+mod memories;
 mod offsets;
 mod order;
 mod pictures;
