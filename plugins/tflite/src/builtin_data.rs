@@ -5,9 +5,12 @@
 //! at f6745779. The header promises that fields are only added at the end of a struct. All fields read here also
 //! exist in `tflite-runtime` 2.14.0. Tables and fields that texpool does not read are not written.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
-use crate::flatbuffer::{Field, Table};
+use crate::{
+    flatbuffer::{Field, Table},
+    host::text,
+};
 
 /// Options in a file: the table's number in the union of options, and the table.
 pub(crate) type Options = (u8, Table);
@@ -26,15 +29,17 @@ enum Kind {
     Bool,
     /// Eight numbers, followed by the count of those that are used; in a file a list.
     List,
+    /// A pointer to a string, or NULL.
+    Text,
 }
-use Kind::{Bool, Float, Int, List, Mirror, Padding, Small};
+use Kind::{Bool, Float, Int, List, Mirror, Padding, Small, Text};
 
 /// A field: its offset in the struct, its slot in the file's table, and its type.
 type Row = (usize, u16, Kind);
 
 /// For each struct: the operators' codes, the table's number in the union, and the fields.
 #[rustfmt::skip]
-const STRUCTS: [(&[i32], u8, &[Row]); 30] = [
+const STRUCTS: [(&[i32], u8, &[Row]); 32] = [
     // TfLiteConvParams: CONV_2D
     (&[3], 1, &[(0, 4, Padding), (4, 6, Int), (8, 8, Int), (12, 10, Small), (16, 12, Int), (20, 14, Int)]),
     // TfLiteConv3DParams: CONV_3D, CONV_3D_TRANSPOSE
@@ -96,6 +101,10 @@ const STRUCTS: [(&[i32], u8, &[Row]); 30] = [
     (&[126], 101, &[(0, 4, Bool), (1, 6, Bool)]),
     // TfLiteCumsumParams: CUMSUM
     (&[128], 102, &[(0, 4, Bool), (1, 6, Bool)]),
+    // TfLiteCallOnceParams: CALL_ONCE
+    (&[129], 103, &[(0, 4, Int)]),
+    // TfLiteVarHandleParams: VAR_HANDLE
+    (&[142], 111, &[(0, 4, Text), (8, 6, Text)]),
     // TfLiteGeluParams: GELU
     (&[150], 116, &[(0, 4, Bool)]),
 ];
@@ -131,6 +140,7 @@ unsafe fn field(at: *const c_void, kind: Kind) -> Option<Field> {
             Padding | Mirror => small(int() - 1),
             Float => Field::F32(at.cast::<f32>().read_unaligned()),
             Bool => Field::Bool(at.cast::<u8>().read() != 0),
+            Text => Field::Text(text(at.cast::<*const c_char>().read_unaligned())),
             List => {
                 let numbers = at.cast::<[i32; LIST]>().read_unaligned();
                 let count = at.cast::<i32>().add(LIST).read_unaligned();

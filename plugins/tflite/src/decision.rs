@@ -12,9 +12,11 @@ use std::{
 use texpool::ImportOptions;
 
 use crate::{
-    graph::{Node, Tensors},
-    host::{Host, Partition},
+    graph::Node,
+    host::Partition,
+    other_graph::OtherGraph,
     ready::Prepare,
+    runtime_graph::RuntimeGraph,
     select::{Part, Selection, select},
 };
 
@@ -41,32 +43,31 @@ impl Decisions {
     /// returns the earlier one.
     pub(crate) fn select(
         &self,
-        host: &Host,
-        nodes: &[Node],
-        tensors: &Tensors<'_>,
+        graph: &RuntimeGraph<'_>,
         options: &ImportOptions,
         min_operations: u64,
         prepare: &Prepare<'_>,
     ) -> Result<Selection, String> {
-        let selection = select(host, nodes, tensors, options, min_operations, prepare)?;
+        let selection = select(graph, options, min_operations, prepare)?;
+        let RuntimeGraph { host, nodes, tensors, others } = graph;
         // A poisoned lock is fine: a panic cannot have left the list inconsistent.
         let mut decisions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = decisions.iter().find(|(graph, _)| *graph == host.address()).map(|(_, decision)| decision);
         let (identity, extents) = (tensors.identity(), tensors.extents());
         let same = |decision: &&Decision| {
-            decision.nodes == nodes && decision.identity == identity && decision.extents != extents
+            decision.nodes == *nodes && decision.identity == identity && decision.extents != extents
         };
         if let Some(before) =
             before.filter(same).filter(|before| before.taken_nodes.len() > selection.taken_nodes.len())
         {
-            return Ok(Selection { operators: selection.operators, ..before.again() });
+            return Ok(Selection { operators: selection.operators, ..before.again(others) });
         }
         decisions.retain(|(graph, _)| *graph != host.address());
         if decisions.len() == REMEMBERED {
             decisions.remove(0);
         }
         let decision = Decision {
-            nodes: nodes.to_vec(),
+            nodes: nodes.clone(),
             identity,
             extents,
             taken_nodes: selection.taken_nodes.clone(),
@@ -79,9 +80,10 @@ impl Decisions {
 }
 
 impl Decision {
-    fn again(&self) -> Selection {
+    fn again(&self, others: &[OtherGraph]) -> Selection {
         let part = |(partition, nodes, outputs): &(Partition, Vec<Node>, Vec<i32>)| Part {
             partition: partition.clone(),
+            first_values: OtherGraph::called(others, nodes),
             nodes: nodes.clone(),
             outputs: outputs.clone(),
             readable: None,

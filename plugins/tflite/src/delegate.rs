@@ -23,6 +23,7 @@ use crate::{
     log::tell,
     options::Options,
     report::{GraphReport, NodeReport, PartReport},
+    runtime_graph::RuntimeGraph,
     select::{Part, Selection},
     shared::DelegateState,
 };
@@ -76,12 +77,16 @@ impl Delegate {
             return Ok(());
         }
         let layout = host.layout(&plan)?;
-        let nodes = plan.iter().map(|&index| Node::read(host, index)).collect::<Result<Vec<_>, _>>()?;
-        let tensors = Tensors::read(host, &nodes);
+        let graph = RuntimeGraph::read(host, &plan)?;
         let options = &self.shared.options;
-        let prepare = |model: &Model| self.shared.session(model, None);
-        let selection =
-            self.decisions.select(host, &nodes, &tensors, options.named.import(), options.min_operations, &prepare)?;
+        let selection = match self.shared.first_values.kept(host.address()) {
+            Some(_) => Selection::of_first_values(&graph)?,
+            None => {
+                let prepare = |model: &Model| self.shared.session(model, None);
+                self.decisions.select(&graph, options.named.import(), options.min_operations, &prepare)?
+            }
+        };
+        let RuntimeGraph { nodes, tensors, .. } = graph;
         let report = GraphReport { layout, ..reported(&nodes, &tensors, &selection) };
         self.shared.note(host.address(), report.clone())?;
         self.say(&report, &selection.beyond_device)?;

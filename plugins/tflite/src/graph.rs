@@ -8,7 +8,7 @@ use crate::{
         quantization, type_of,
     },
     builtin_data::{Options, options},
-    flatbuffer::Table,
+    flatbuffer::{Field, Table},
     host::{Host, text},
     sparsity::sparsity_table,
 };
@@ -32,6 +32,17 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Returns the index of the graph that the node runs once, before all else.
+    pub(crate) fn calls_once(&self) -> Option<i32> {
+        match &self.options {
+            Ok(Some((_, Table(fields)))) if self.code == code::CALL_ONCE => match fields[..] {
+                [(_, Field::I32(graph))] => Some(graph),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     pub(crate) fn read(host: &Host, index: i32) -> Result<Self, String> {
         let (node, registration) = host.node(index)?;
         let code = registration.builtin_code;

@@ -1,8 +1,8 @@
 //! The runtime's functions, as used by a delegate. Every pointer is checked before it is dereferenced.
 
 use std::{
-    ffi::{CStr, CString},
-    ptr, slice,
+    ffi::{CStr, CString, c_char},
+    mem, ptr, slice,
 };
 
 use crate::abi::{
@@ -13,6 +13,9 @@ use crate::abi::{
 /// Maximum length of a message that is reported at once, because Python's error reporter truncates messages at 1024
 /// bytes.
 const REPORTED_BYTES: usize = 900;
+
+/// The runtime's function for errors.
+type ReportError = unsafe extern "C" fn(*mut TfLiteContext, *const c_char, ...);
 
 /// A graph of the runtime, valid during a callback.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +126,48 @@ impl Host {
         Ok(unsafe { slice::from_raw_parts(params, count).iter().map(|params| partition(params)).collect() })
     }
 
+    /// Calls a function with the graph of this index. Returns `None` if the model has none.
+    pub(crate) fn with_graph<T>(&self, index: i32, call: impl FnOnce(Self) -> T) -> Result<Option<T>, String> {
+        let acquire = self.raw().acquire_subgraph_context.ok_or_else(|| missing("AcquireSubgraphContext"))?;
+        let release = self.raw().release_subgraph_context.ok_or_else(|| missing("ReleaseSubgraphContext"))?;
+        let mut other = ptr::null_mut();
+        // SAFETY: the function is called as the runtime declares it.
+        if self.quietly(|| unsafe { acquire(self.context, index, &mut other) }) != TfLiteStatus::OK {
+            return Ok(None);
+        }
+        // SAFETY: the runtime has returned one of its contexts.
+        let result = unsafe { Self::new(other) }.map(call);
+        // SAFETY: as above; the context was acquired.
+        ended("ReleaseSubgraphContext", unsafe { release(self.context, index) })?;
+        result.map(Some)
+    }
+
+    /// Returns the number of nodes, also of those that delegates have replaced.
+    pub(crate) fn node_count(&self) -> i32 {
+        self.quietly(|| (0..i32::MAX).find(|&index| self.node(index).is_err()).unwrap_or(i32::MAX))
+    }
+
+    /// Calls a function without reports of errors. The runtime does not tell how many graphs and nodes there are, and
+    /// reports an error for an index that is too large.
+    fn quietly<T>(&self, call: impl FnOnce() -> T) -> T {
+        /// Restores the function when it is dropped.
+        struct Restored(*mut TfLiteContext, Option<ReportError>);
+        impl Drop for Restored {
+            fn drop(&mut self) {
+                // SAFETY: the context exists, and the runtime does not access it meanwhile.
+                unsafe { (*self.0).report_error = self.1 };
+            }
+        }
+        let restored = Restored(self.context, self.raw().report_error);
+        // SAFETY: a function that takes the first arguments may be called with more of them, which it ignores.
+        let silent = unsafe { mem::transmute::<unsafe extern "C" fn(_, _), ReportError>(silent) };
+        // SAFETY: the context exists, and this thread alone uses it.
+        unsafe { (*self.context).report_error = Some(silent) };
+        let result = call();
+        drop(restored);
+        result
+    }
+
     /// Replaces nodes by kernels.
     ///
     /// # Safety
@@ -191,6 +236,8 @@ pub(crate) fn report(context: *mut TfLiteContext, reason: &str) {
     }
 }
 
+unsafe extern "C" fn silent(_: *mut TfLiteContext, _: *const c_char) {}
+
 fn missing(function: &str) -> String {
     format!("this runtime has no {function}")
 }
@@ -229,7 +276,7 @@ fn pieces(text: &str, most: usize) -> Vec<&str> {
 ///
 /// # Safety
 /// The pointer is NULL, or it points to a string.
-pub(crate) unsafe fn text(pointer: *const std::ffi::c_char) -> String {
+pub(crate) unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }

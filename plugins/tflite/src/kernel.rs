@@ -11,9 +11,11 @@ use texpool::{Session, StopReason};
 use crate::{
     abi::{TfLiteContext, TfLiteDelegateParams, TfLiteNode, TfLiteRegistration, TfLiteStatus, code},
     device::Device,
+    first_values::VariableState,
     graph::{Node, Tensors},
     guard::guarded,
     host::{Host, partition, report},
+    other_graph::OtherGraph,
     read::{Readable, extents, read},
     ready::Ready,
     select::Part,
@@ -43,6 +45,10 @@ struct Kernel {
     graph: usize,
     part: Part,
     prepared: Result<PreparedSession, String>,
+    /// State of the variables that the kernel keeps, or whose first values another kernel holds.
+    variables: Option<Arc<VariableState>>,
+    /// True while inputs have other extents than in the runs that changed the variables.
+    is_outgrown: bool,
     /// Saved plans by extents, with the most recently used last. Searching may take seconds.
     plans: Vec<(Extents, Vec<u8>)>,
 }
@@ -52,6 +58,13 @@ type Extents = Vec<(i32, Vec<i32>)>;
 
 /// Number of extents for which plans are kept. A plan takes a few kilobytes.
 const PLANS_KEPT: usize = 64;
+
+/// Error for a run of a graph of first values.
+const HELD: &str = "the runtime gives variables first values that another part holds; make another interpreter";
+
+/// Error for a run that would need the values of variables for other extents.
+const OUTGROWN: &str =
+    "inputs have other extents than in earlier runs, whose values the variables hold; make another interpreter";
 
 /// A kernel's nodes on the device, planned for these extents.
 struct PreparedSession {
@@ -78,13 +91,18 @@ impl Kernel {
         if part.partition.outputs != partition.outputs {
             return Err("the runtime reads other results of a part than it said".to_owned());
         }
+        let graphs: Vec<usize> = part.first_values.iter().map(OtherGraph::address).collect();
+        let variables = match &graphs[..] {
+            [] => shared.first_values.kept(graph),
+            graphs => Some(shared.first_values.state_of(graphs)),
+        };
         let prepared = Err("the runtime runs a part that is not prepared".to_owned());
-        Ok(Self { shared, graph, part, prepared, plans: Vec::new() })
+        Ok(Self { shared, graph, part, prepared, variables, is_outgrown: false, plans: Vec::new() })
     }
 
     /// Plans the nodes, unless they are already planned for the current extents.
     fn prepare(&mut self, host: &Host) -> Result<(), String> {
-        let Part { nodes, outputs, readable, partition } = &mut self.part;
+        let Part { nodes, outputs, readable, partition, first_values } = &mut self.part;
         // All nodes are constant.
         if outputs.is_empty() {
             return Ok(());
@@ -93,13 +111,19 @@ impl Kernel {
         let tensors = Tensors::read(host, nodes.iter().copied());
         let now = extents(&nodes, &tensors);
         if self.prepared.as_ref().is_ok_and(|prepared| prepared.extents == now) {
+            self.is_outgrown = false;
+            return Ok(());
+        }
+        // Another session would begin with the first values.
+        self.is_outgrown = self.variables.as_ref().is_some_and(|variables| variables.is_changed());
+        if self.is_outgrown {
             return Ok(());
         }
         // Drop the session for the previous extents first, to make room.
         self.prepared = Err("the part could not be planned".to_owned());
         let options = self.shared.options.named.import();
         let read_before = readable.take().filter(|readable| readable.extents == now);
-        let readable = match read_before.map_or_else(|| read(&nodes, &tensors, outputs, options), Ok) {
+        let readable = match read_before.map_or_else(|| read(&nodes, &tensors, outputs, first_values, options), Ok) {
             Ok(readable) => readable,
             Err(error) => {
                 // The runtime may call this before it has computed the extents of all tensors. It then calls this
@@ -125,8 +149,17 @@ impl Kernel {
     }
 
     fn invoke(&mut self, host: &Host) -> Result<(), String> {
+        if self.part.nodes.is_empty() {
+            return Err(HELD.to_owned());
+        }
         if self.part.outputs.is_empty() {
             return Ok(());
+        }
+        if self.is_outgrown {
+            return Err(OUTGROWN.to_owned());
+        }
+        if let Some(variables) = &self.variables {
+            variables.change();
         }
         // After a panic this error stays in place, so that the session is not used again.
         let defect = Err("an earlier run met a defect of texpool; make another interpreter".to_owned());

@@ -3,8 +3,9 @@
 //! the options.
 //!
 //! From the bottom up: `abi` declares the runtime's structs, `host` wraps its functions, and `graph` copies its nodes
-//! and tensors. `written` writes nodes as a `.tflite` file, `read` passes that to texpool's importer, `select` uses
-//! it to find out which nodes to take, and `kernel` runs them on the runtime's memory.
+//! and tensors, `other_graph` also those of other graphs that name variables. `written` writes nodes as a `.tflite`
+//! file, `read` passes that to texpool's importer, `select` uses it to find out which nodes to take, and `kernel` runs
+//! them on the runtime's memory.
 
 mod abi;
 mod accelerator;
@@ -12,6 +13,7 @@ mod builtin_data;
 mod decision;
 mod delegate;
 mod device;
+mod first_values;
 mod flatbuffer;
 mod graph;
 mod guard;
@@ -19,12 +21,14 @@ mod host;
 mod kernel;
 mod log;
 mod options;
+mod other_graph;
 mod plugin;
 #[path = "../../shared/python_signals.rs"]
 mod python_signals;
 mod read;
 mod ready;
 mod report;
+mod runtime_graph;
 mod select;
 mod shared;
 mod sparsity;

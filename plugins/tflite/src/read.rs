@@ -6,6 +6,7 @@ use texpool::{ImportOptions, Model};
 
 use crate::{
     graph::{Node, Tensors},
+    other_graph::OtherGraph,
     ready::Ready,
     written::{Written, write},
 };
@@ -24,7 +25,7 @@ pub(crate) struct Readable {
     pub(crate) ready: Option<Ready>,
 }
 
-/// Reads nodes, which must be in execution order.
+/// Reads nodes, which must be in execution order, with the graphs of first values that they call.
 ///
 /// # Errors
 /// If the importer refuses any of them.
@@ -32,9 +33,10 @@ pub(crate) fn read(
     nodes: &[&Node],
     tensors: &Tensors<'_>,
     outputs: &[i32],
+    others: &[OtherGraph],
     options: &ImportOptions,
 ) -> Result<Readable, texpool::Error> {
-    let Written { bytes, inputs, outputs, .. } = write(nodes, tensors, outputs);
+    let Written { bytes, inputs, outputs, .. } = write(nodes, tensors, outputs, others);
     let model = Model::from_bytes_with(bytes, options)?;
     Ok(Readable { model, inputs, outputs, extents: extents(nodes, tensors), ready: None })
 }

@@ -13,10 +13,12 @@ use texpool_model::{
 
 use crate::{
     abi::code,
-    graph::{Node, Tensors},
-    host::{Host, Partition},
+    graph::Node,
+    host::Partition,
+    other_graph::OtherGraph,
     read::{Readable, read},
     ready::{Prepare, Unready},
+    runtime_graph::RuntimeGraph,
     written::{Written, write},
 };
 
@@ -44,13 +46,13 @@ pub(crate) struct Part {
     pub(crate) outputs: Vec<i32>,
     /// The nodes as a model. `None` if all of them are constant, so that nothing is left to compute.
     pub(crate) readable: Option<Readable>,
+    /// Graphs that give the variables of these nodes their first values.
+    pub(crate) first_values: Vec<OtherGraph>,
 }
 
 /// The runtime's graph while its nodes are selected.
 struct LoadedGraph<'g, 'h> {
-    host: &'g Host,
-    nodes: &'g [Node],
-    tensors: &'g Tensors<'h>,
+    source: &'g RuntimeGraph<'h>,
     options: &'g ImportOptions,
     prepare: &'g Prepare<'g>,
     /// Indices of the model's tensors among the graph's.
@@ -74,28 +76,43 @@ impl From<ImportError> for SelectionEnd {
     }
 }
 
+impl Selection {
+    /// Takes all nodes of a graph of first values, which name and assign variables. A kernel of another graph holds the
+    /// values, so nothing is left to compute.
+    pub(crate) fn of_first_values(graph: &RuntimeGraph<'_>) -> Result<Self, String> {
+        let RuntimeGraph { host, nodes, .. } = graph;
+        let taken_nodes: Vec<i32> = nodes.iter().map(|node| node.index).collect();
+        let part = |partition| Part {
+            partition,
+            nodes: Vec::new(),
+            outputs: Vec::new(),
+            readable: None,
+            first_values: Vec::new(),
+        };
+        let parts = host.preview(&taken_nodes)?.into_iter().map(part).collect();
+        let operator = |node: &Node| if node.code == code::VAR_HANDLE { "VAR_HANDLE" } else { "ASSIGN_VARIABLE" };
+        let operators = nodes.iter().map(|node| (node.index, operator(node).to_owned())).collect();
+        Ok(Self { taken_nodes, parts, operators, ..Self::default() })
+    }
+}
+
 /// Selects nodes.
 pub(crate) fn select(
-    host: &Host,
-    nodes: &[Node],
-    tensors: &Tensors<'_>,
+    source: &RuntimeGraph<'_>,
     options: &ImportOptions,
     min_operations: u64,
     prepare: &Prepare<'_>,
 ) -> Result<Selection, String> {
+    let RuntimeGraph { host, nodes, tensors, others } = source;
     let all: Vec<i32> = nodes.iter().map(|node| node.index).collect();
     let outputs: Vec<i32> = host.preview(&all)?.into_iter().flat_map(|partition| partition.outputs).collect();
     let Written { bytes, tensors: indices, indescribable, .. } =
-        write(&nodes.iter().collect::<Vec<_>>(), tensors, &outputs);
-    let source = OutlineSource::from_bytes(Arc::new(bytes), options);
+        write(&nodes.iter().collect::<Vec<_>>(), tensors, &outputs, others);
+    let file = OutlineSource::from_bytes(Arc::new(bytes), options);
     let (compiled, beyond_device) = (Vec::new(), BTreeSet::new());
-    let mut loaded =
-        LoadedGraph { host, nodes, tensors, options, prepare, indices, indescribable, compiled, beyond_device };
-    match delegate::select(&source, min_operations, &mut loaded) {
-        Ok((outline, selections)) => match outline.graphs.iter().zip(&selections).next() {
-            Some((graph, selection)) => loaded.selection(graph, selection),
-            None => Ok(Selection::default()),
-        },
+    let mut loaded = LoadedGraph { source, options, prepare, indices, indescribable, compiled, beyond_device };
+    match delegate::select_first(&file, min_operations, &mut loaded) {
+        Ok((graph, selection)) => loaded.selection(&graph, &selection),
         Err(SelectionEnd::NotRead(error)) => {
             let refusals = all.into_iter().map(|node| (node, error.to_string())).collect();
             Ok(Selection { refusals, ..Selection::default() })
@@ -109,12 +126,12 @@ impl Live for LoadedGraph<'_, '_> {
 
     fn complete(&mut self, graph: &mut GraphOutline) {
         for (tensor, index) in graph.tensors.iter_mut().zip(&self.indices) {
-            if self.tensors.get(*index).is_some_and(|tensor| tensor.dynamic) {
+            if self.source.tensors.get(*index).is_some_and(|tensor| tensor.dynamic) {
                 tensor.dims = tensor.dims.take().map(|dims| vec![None; dims.len()]);
             }
         }
         let refused = self.indescribable.iter().map(|(position, refusal)| (*position, refusal.clone()));
-        let delegated = self.nodes.iter().enumerate().filter(|(_, node)| node.code == code::DELEGATE);
+        let delegated = self.source.nodes.iter().enumerate().filter(|(_, node)| node.code == code::DELEGATE);
         let other = || Refusal {
             reason: "another delegate has taken it".to_owned(),
             hint: "apply this delegate first".to_owned(),
@@ -126,7 +143,7 @@ impl Live for LoadedGraph<'_, '_> {
 
     fn sets(&mut self, is_taken: &[bool]) -> Result<Option<Vec<Vec<usize>>>, SelectionEnd> {
         let partitions = self.preview(is_taken).map_err(SelectionEnd::Failed)?;
-        let positions: BTreeMap<i32, usize> = self.nodes.iter().map(|node| node.index).zip(0..).collect();
+        let positions: BTreeMap<i32, usize> = self.source.nodes.iter().map(|node| node.index).zip(0..).collect();
         let set = |partition: &Partition| {
             let mut set: Vec<usize> = partition.nodes.iter().filter_map(|node| positions.get(node).copied()).collect();
             set.sort_unstable();
@@ -145,8 +162,9 @@ impl Live for LoadedGraph<'_, '_> {
         partition: &delegate::Partition,
         _graph: graph::Graph,
     ) -> Result<Vec<(usize, Refusal)>, SelectionEnd> {
-        let nodes: Vec<&Node> = partition.computed.iter().map(|&node| &self.nodes[node]).collect();
-        let readable = read(&nodes, self.tensors, &self.outputs(partition), self.options);
+        let nodes: Vec<&Node> = partition.computed.iter().map(|&node| &self.source.nodes[node]).collect();
+        let called = OtherGraph::called(&self.source.others, nodes.iter().copied());
+        let readable = read(&nodes, &self.source.tensors, &self.outputs(partition), &called, self.options);
         let readable = readable.map_err(Unready::Library).and_then(|mut readable| {
             readable.ready = Some((self.prepare)(&readable.model)?);
             Ok(readable)
@@ -169,7 +187,7 @@ impl Live for LoadedGraph<'_, '_> {
             Some(_) => None,
         };
         let refused = named.unwrap_or_else(|| partition.nodes.clone());
-        self.beyond_device.extend(refused.iter().map(|&node| self.nodes[node].index));
+        self.beyond_device.extend(refused.iter().map(|&node| self.source.nodes[node].index));
         let refusal = Refusal { reason: error.to_string(), hint: "the runtime computes it".to_owned() };
         Ok(refused.into_iter().map(|node| (node, refusal.clone())).collect())
     }
@@ -178,9 +196,15 @@ impl Live for LoadedGraph<'_, '_> {
 impl LoadedGraph<'_, '_> {
     /// Returns the kernels that the runtime would create for the taken nodes.
     fn preview(&self, is_taken: &[bool]) -> Result<Vec<Partition>, String> {
-        let taken_nodes: Vec<i32> =
-            self.nodes.iter().zip(is_taken).filter(|(_, is_taken)| **is_taken).map(|(node, _)| node.index).collect();
-        if taken_nodes.is_empty() { Ok(Vec::new()) } else { self.host.preview(&taken_nodes) }
+        let taken_nodes: Vec<i32> = self
+            .source
+            .nodes
+            .iter()
+            .zip(is_taken)
+            .filter(|(_, is_taken)| **is_taken)
+            .map(|(node, _)| node.index)
+            .collect();
+        if taken_nodes.is_empty() { Ok(Vec::new()) } else { self.source.host.preview(&taken_nodes) }
     }
 
     fn outputs(&self, partition: &delegate::Partition) -> Vec<i32> {
@@ -195,9 +219,11 @@ impl LoadedGraph<'_, '_> {
         let mut parts = Vec::with_capacity(previewed.len());
         for (selected, partition) in selection.partitions.iter().zip(previewed) {
             let compiled = self.compiled.iter().position(|(compiled, _)| compiled == selected);
+            let nodes: Vec<Node> = selected.computed.iter().map(|&node| self.source.nodes[node].clone()).collect();
             parts.push(Part {
                 partition,
-                nodes: selected.computed.iter().map(|&node| self.nodes[node].clone()).collect(),
+                first_values: OtherGraph::called(&self.source.others, &nodes),
+                nodes,
                 outputs: self.outputs(selected),
                 readable: compiled.map(|at| self.compiled.swap_remove(at).1),
             });
@@ -210,17 +236,14 @@ impl LoadedGraph<'_, '_> {
         };
         let operators = graph.nodes.iter().map(|node| node.operator.clone());
         Ok(Selection {
-            taken_nodes: self
-                .nodes
-                .iter()
-                .zip(&is_taken)
+            taken_nodes: (self.source.nodes.iter().zip(&is_taken))
                 .filter(|(_, is_taken)| **is_taken)
                 .map(|(node, _)| node.index)
                 .collect(),
-            refusals: self.nodes.iter().zip(&selection.standings).filter_map(refusal).collect(),
+            refusals: self.source.nodes.iter().zip(&selection.standings).filter_map(refusal).collect(),
             parts,
             beyond_device: self.beyond_device,
-            operators: self.nodes.iter().map(|node| node.index).zip(operators).collect(),
+            operators: self.source.nodes.iter().map(|node| node.index).zip(operators).collect(),
         })
     }
 }

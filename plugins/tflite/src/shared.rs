@@ -15,6 +15,7 @@ use texpool_gpu::PerProcess;
 use crate::{
     abi::TfLiteDelegate,
     device::Device,
+    first_values::FirstValues,
     log::tell,
     options::Options,
     python_signals::interruptible,
@@ -35,6 +36,7 @@ pub(crate) struct DelegateState {
     /// Parts that the runtime is about to turn into kernels, by graph.
     waiting: Mutex<Vec<(usize, Part)>>,
     reports: Mutex<Vec<(usize, GraphReport)>>,
+    pub(crate) first_values: FirstValues,
     /// Set once the warnings of a run were printed.
     warned: AtomicBool,
 }
@@ -60,6 +62,7 @@ impl DelegateState {
             device: PerProcess::new(),
             waiting: Mutex::default(),
             reports: Mutex::default(),
+            first_values: FirstValues::default(),
             warned: AtomicBool::new(false),
         };
         shared.device()?;

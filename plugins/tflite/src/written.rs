@@ -7,6 +7,7 @@ use texpool_model::import::Refusal;
 use crate::{
     flatbuffer::{Field, Table, file},
     graph::{Node, Quantization, Tensor, Tensors},
+    other_graph::OtherGraph,
 };
 
 /// A file, with the correspondence between its tensors and those of the runtime's graph.
@@ -30,9 +31,23 @@ const ALIGNMENT: usize = 16;
 /// Index that marks an omitted operand.
 const NONE: i32 = -1;
 
-/// Writes nodes, which must be in execution order, as a model with the given outputs. Tensors that are neither
-/// computed by the nodes nor constant become inputs.
-pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> Written {
+/// Writes nodes, which must be in execution order, as the first graph of a model with the given outputs. Tensors that
+/// are neither computed by the nodes nor constant become inputs. The other graphs follow.
+pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32], others: &[OtherGraph]) -> Written {
+    let computed: BTreeSet<i32> = nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
+    let outputs: Vec<i32> = outputs.iter().copied().filter(|index| computed.contains(index)).collect();
+    let (first, mut written) = graph(nodes, tensors, &outputs);
+    let tensors_of_others: Vec<Tensors<'_>> = others.iter().map(OtherGraph::tensors).collect();
+    let mut file = File { graphs: vec![first], others: others.iter().map(|other| other.index).collect() };
+    for (other, tensors) in others.iter().zip(&tensors_of_others) {
+        file.graphs.push(graph(&other.nodes.iter().collect::<Vec<_>>(), tensors, &[]).0);
+    }
+    written.bytes = file.bytes();
+    written
+}
+
+/// Puts nodes together as a graph.
+fn graph<'a>(nodes: &[&'a Node], tensors: &'a Tensors<'_>, outputs: &[i32]) -> (Graph<'a>, Written) {
     let computed: BTreeSet<i32> = nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
     let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
     let (mut used, mut indices, mut inputs, mut indescribable) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -65,27 +80,30 @@ pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> 
         }
     }
     let number = |index: &i32| numbers.get(index).copied().unwrap_or(NONE);
-    let outputs: Vec<i32> = outputs.iter().copied().filter(|index| computed.contains(index)).collect();
-    let graph = Graph {
-        tensors: used,
-        inputs: inputs.iter().map(number).collect(),
-        outputs: outputs.iter().map(number).collect(),
-        operators: nodes.iter().zip(0..).map(|(node, code)| operator(node, code, &number)).collect(),
-        codes: nodes.iter().map(|node| operator_code(node)).collect(),
-    };
-    Written { bytes: graph.bytes(), tensors: indices, inputs, outputs, indescribable }
+    let [of_inputs, of_outputs] = [&inputs[..], outputs].map(|list| list.iter().map(number).collect());
+    let graph = Graph { tensors: used, inputs: of_inputs, outputs: of_outputs, nodes: nodes.to_vec(), numbers };
+    let outputs = outputs.to_vec();
+    (graph, Written { bytes: Vec::new(), tensors: indices, inputs, outputs, indescribable })
 }
 
-/// The only graph of a file. Constants are stored behind the tables, so that they are copied only once.
+/// A file. Constants are stored behind the tables, so that they are copied only once.
+struct File<'a> {
+    graphs: Vec<Graph<'a>>,
+    /// Indices in the runtime's model of all graphs but the first.
+    others: Vec<i32>,
+}
+
+/// A graph of a file.
 struct Graph<'a> {
     tensors: Vec<&'a Tensor<'a>>,
     inputs: Vec<i32>,
     outputs: Vec<i32>,
-    operators: Vec<Table>,
-    codes: Vec<Table>,
+    nodes: Vec<&'a Node>,
+    /// Numbers in the file of the runtime's tensors.
+    numbers: BTreeMap<i32, i32>,
 }
 
-impl Graph<'_> {
+impl File<'_> {
     fn bytes(&self) -> Vec<u8> {
         // The size of the tables does not depend on the offsets of the constants.
         let tables = file(&self.root(ALIGNMENT), IDENTIFIER).len();
@@ -101,35 +119,65 @@ impl Graph<'_> {
     }
 
     fn constants(&self) -> impl Iterator<Item = &[u8]> {
-        self.tensors.iter().filter_map(|tensor| tensor.constant)
+        self.graphs.iter().flat_map(|graph| &graph.tensors).filter_map(|tensor| tensor.constant)
     }
 
     /// Returns the root table, for constants that begin at `start`.
     fn root(&self, mut start: usize) -> Table {
         // Buffer 0 is for tensors without values.
-        let mut buffers = vec![Table::default()];
-        let mut tensors = Vec::with_capacity(self.tensors.len());
-        for tensor in &self.tensors {
-            let mut buffer = 0;
-            if let Some(constant) = tensor.constant {
-                buffer = buffers.len() as u32;
-                buffers.push(Table(vec![(6, Field::U64(start as u64)), (8, Field::U64(constant.len() as u64))]));
-                start += constant.len().next_multiple_of(ALIGNMENT);
+        let (mut buffers, mut codes, mut graphs) = (vec![Table::default()], Vec::new(), Vec::new());
+        for graph in &self.graphs {
+            let mut tensors = Vec::with_capacity(graph.tensors.len());
+            for tensor in &graph.tensors {
+                let mut buffer = 0;
+                if let Some(constant) = tensor.constant {
+                    buffer = buffers.len() as u32;
+                    buffers.push(Table(vec![(6, Field::U64(start as u64)), (8, Field::U64(constant.len() as u64))]));
+                    start += constant.len().next_multiple_of(ALIGNMENT);
+                }
+                tensors.push(tensor_table(tensor, buffer));
             }
-            tensors.push(tensor_table(tensor, buffer));
+            let mut operators = Vec::with_capacity(graph.nodes.len());
+            for node in &graph.nodes {
+                operators.push(self.operator(graph, node, codes.len() as u32));
+                codes.push(operator_code(node));
+            }
+            graphs.push(Table(vec![
+                (4, Field::Tables(tensors)),
+                (6, Field::Ints(graph.inputs.clone())),
+                (8, Field::Ints(graph.outputs.clone())),
+                (10, Field::Tables(operators)),
+            ]));
         }
-        let graph = Table(vec![
-            (4, Field::Tables(tensors)),
-            (6, Field::Ints(self.inputs.clone())),
-            (8, Field::Ints(self.outputs.clone())),
-            (10, Field::Tables(self.operators.clone())),
-        ]);
         Table(vec![
             (4, Field::U32(VERSION)),
-            (6, Field::Tables(self.codes.clone())),
-            (8, Field::Tables(vec![graph])),
+            (6, Field::Tables(codes)),
+            (8, Field::Tables(graphs)),
             (12, Field::Tables(buffers)),
         ])
+    }
+
+    fn operator(&self, graph: &Graph<'_>, node: &Node, code: u32) -> Table {
+        let number = |index: &i32| graph.numbers.get(index).copied().unwrap_or(NONE);
+        let mut fields = vec![
+            (4, Field::U32(code)),
+            (6, Field::Ints(node.inputs.iter().map(number).collect())),
+            (8, Field::Ints(node.outputs.iter().map(number).collect())),
+        ];
+        if let Ok(Some((tag, options))) = node.options.clone() {
+            let renumbered = node.calls_once().map(|called| Table(vec![(4, Field::I32(self.position(called)))]));
+            fields.extend([(10, Field::I8(tag as i8)), (12, Field::Table(renumbered.unwrap_or(options)))]);
+        }
+        if node.custom.is_some() {
+            fields.push((14, Field::Bytes(node.custom_options.clone())));
+        }
+        Table(fields)
+    }
+
+    /// Returns the position in the file of a graph of the model.
+    fn position(&self, index: i32) -> i32 {
+        let position = self.others.iter().zip(1..).find(|(other, _)| **other == index);
+        position.map_or(NONE, |(_, position)| position)
     }
 }
 
@@ -149,21 +197,6 @@ fn tensor_table(tensor: &Tensor<'_>, buffer: u32) -> Table {
     }
     if let Some(sparsity) = &tensor.sparsity {
         fields.push((16, Field::Table(sparsity.clone())));
-    }
-    Table(fields)
-}
-
-fn operator(node: &Node, code: u32, number: &impl Fn(&i32) -> i32) -> Table {
-    let mut fields = vec![
-        (4, Field::U32(code)),
-        (6, Field::Ints(node.inputs.iter().map(number).collect())),
-        (8, Field::Ints(node.outputs.iter().map(number).collect())),
-    ];
-    if let Ok(Some((tag, options))) = node.options.clone() {
-        fields.extend([(10, Field::I8(tag as i8)), (12, Field::Table(options))]);
-    }
-    if node.custom.is_some() {
-        fields.push((14, Field::Bytes(node.custom_options.clone())));
     }
     Table(fields)
 }

@@ -5,7 +5,7 @@ import gc
 import tiny
 from support import delegate, interpreter, run
 
-for model in (tiny.split(), tiny.supported(), tiny.quantised(), tiny.branches()):
+for model in (tiny.split(), tiny.supported(), tiny.quantised(), tiny.branches(), tiny.streaming()):
     for _ in range(2):
         run(interpreter(model, delegate()))
 for options in ({"budget": "much"}, {"whole_graph": 1}):

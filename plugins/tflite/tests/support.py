@@ -36,6 +36,11 @@ def delegate(**options: object) -> Any:
 
 def explained(model: bytes | Path, min_operations: int = 0) -> dict[str, Any]:
     """What `texpool explain` says of the first graph of a model."""
+    return explained_graphs(model, min_operations)[0]
+
+
+def explained_graphs(model: bytes | Path, min_operations: int = 0) -> list[dict[str, Any]]:
+    """What `texpool explain` says of the graphs of a model."""
     with tempfile.TemporaryDirectory() as folder:
         path = model
         if isinstance(model, bytes):
@@ -43,7 +48,7 @@ def explained(model: bytes | Path, min_operations: int = 0) -> dict[str, Any]:
             path.write_bytes(model)
         command = [os.environ["TEXPOOL_COMMAND"], "explain", str(path), "--host", "tflite", "--json"]
         said = subprocess.run([*command, f"--min-operations={min_operations}"], capture_output=True, check=True)
-    return json.loads(said.stdout)["graphs"][0]
+    return json.loads(said.stdout)["graphs"]
 
 
 def interpreter(model: bytes | Path, *delegates: Any) -> Any:
@@ -94,14 +99,19 @@ class Report:
         self.path = folder / "report.json"
 
     @property
+    def graphs(self) -> list[dict[str, Any]]:
+        """What it says of the graphs."""
+        return json.loads(self.path.read_text())["graphs"]
+
+    @property
     def graph(self) -> dict[str, Any]:
         """What it says of the last graph."""
-        return json.loads(self.path.read_text())["graphs"][-1]
+        return self.graphs[-1]
 
     @property
     def taken(self) -> list[int]:
         """How many nodes of each graph are taken."""
-        return [graph["taken"] for graph in json.loads(self.path.read_text())["graphs"]]
+        return [graph["taken"] for graph in self.graphs]
 
     @property
     def left(self) -> list[tuple[int, str]]:

@@ -109,6 +109,17 @@ class Lives(unittest.TestCase):
 
         self.lives("interpreters of one delegate", one, LIVES)
 
+    def test_many_interpreters_with_variables_leave_nothing(self) -> None:
+        model, report = tiny.streaming(), Report()
+        shared = delegate(report=report.path)
+
+        def one() -> int:
+            run(interpreter(model, shared))
+            # The last graph is that of first values, of which nothing is planned.
+            return report.graphs[-2]["parts"][0]["planned"]["reserved"]
+
+        self.lives("interpreters with variables", one, LIVES // 5)
+
     def test_many_delegates_leave_nothing(self) -> None:
         model, report = tiny.split(), Report()
 

@@ -12,11 +12,12 @@ import numpy as np
 from flatbuffers import flexbuffers
 
 #: Element types, by their number in the schema.
-FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
+FLOAT32, FLOAT16, INT32, BOOL, INT8, RESOURCE = 0, 1, 2, 6, 9, 13
 _TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
-ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, MEAN, ARG_MAX, TILE = 0, 3, 6, 18, 22, 32, 40, 56, 69
-ABS, REVERSE_SEQUENCE, IF = 101, 112, 118
+ADD, CONCATENATION, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM = 0, 2, 3, 6, 18, 22, 32
+MEAN, ARG_MAX, SLICE, TILE = 40, 56, 65, 69
+ABS, REVERSE_SEQUENCE, IF, CALL_ONCE, VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE = 101, 112, 118, 129, 142, 143, 144
 
 #: Value of a table's field: its kind, and the value.
 Field = tuple[str, object]
@@ -92,6 +93,23 @@ class Model:
             self._codes[-1][6] = ("text", custom[0])
             operator[14] = ("bytes", custom[1])
         self._operators.append(operator)
+
+    def call_once(self, graph: int) -> None:
+        self.op(CALL_ONCE, [], [], (103, {4: ("i32", graph)}))
+
+    def variable(self, name: str) -> int:
+        """A tensor that stands for a variable."""
+        handle = self.tensor(name, (), RESOURCE)
+        self.op(VAR_HANDLE, [], [handle], (111, {6: ("text", name)}))
+        return handle
+
+    def read(self, handle: int, name: str, extents: Sequence[int], dtype: int = FLOAT32) -> int:
+        value = self.tensor(name, extents, dtype)
+        self.op(READ_VARIABLE, [handle], [value])
+        return value
+
+    def assign(self, handle: int, value: int) -> None:
+        self.op(ASSIGN_VARIABLE, [handle, value], [])
 
     def graph(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Ends a graph, and begins another."""
@@ -281,3 +299,117 @@ def branches() -> bytes:
     x, y = model.tensor("x", (1, 4)), model.tensor("y", (1, 4))
     model.op(ADD, [x, x], [y], ADD_OPTIONS)
     return model.bytes([x], [y])
+
+
+def first_value(model: Model, name: str, value: np.ndarray, scale: float = 0) -> None:
+    """Gives a variable its first value, in a graph of its own."""
+    handle = model.variable(name)
+    constant = model.constant(f"first {name}", value)
+    model.assign(handle, model.scaled(constant, scale, 0) if scale else constant)
+
+
+def streaming(dtype: int = FLOAT32, middle: int = ABS, signature: Sequence[int] = ()) -> bytes:
+    """The mean of the last three frames, of which a variable holds two, and the sum of all frames so far.
+
+    `middle` is an operator between reading and assigning: ABS, or REVERSE_SEQUENCE, which is not supported.
+    """
+    scale = 0.5 if dtype == INT8 else 0
+    model = Model()
+
+    def tensor(name: str, extents: Sequence[int]) -> int:
+        made = model.tensor(name, extents, dtype, signature if name == "x" else ())
+        return model.scaled(made, scale, 0) if scale else made
+
+    def read(handle: int, name: str, extents: Sequence[int]) -> int:
+        made = model.read(handle, name, extents, dtype)
+        return model.scaled(made, scale, 0) if scale else made
+
+    model.call_once(1)
+    x, magnitudes = tensor("x", (1, 1, 4)), tensor("magnitudes", (1, 1, 4))
+    frames, total = model.variable("frames"), model.variable("total")
+    before = read(frames, "before", (1, 2, 4))
+    if middle == REVERSE_SEQUENCE:
+        length = model.constant("length", np.array([4], np.int32))
+        model.op(REVERSE_SEQUENCE, [x, length], [magnitudes], reversed_along(2))
+    else:
+        model.op(middle, [x], [magnitudes])
+    window, kept, mean = tensor("window", (1, 3, 4)), tensor("kept", (1, 2, 4)), tensor("mean", (1, 4))
+    model.op(CONCATENATION, [before, magnitudes], [window], (10, {4: ("i32", 1)}))
+    begin, size = (model.constant(n, np.array(v, np.int32)) for n, v in (("begin", [0, 1, 0]), ("size", [1, 2, 4])))
+    model.op(SLICE, [window, begin, size], [kept])
+    model.assign(frames, kept)
+    axis = model.constant("axis", np.array([1], np.int32))
+    model.op(MEAN, [window, axis], [mean], (27, {4: ("i8", 0)}))
+    sum_before, sum_after = read(total, "sum before", (1, 1, 4)), tensor("sum after", (1, 1, 4))
+    model.op(ADD, [sum_before, magnitudes], [sum_after], ADD_OPTIONS)
+    model.assign(total, sum_after)
+    model.graph([x], [mean, sum_after])
+    of_file = np.int8 if dtype == INT8 else np.float32
+    first_value(model, "frames", np.arange(8, dtype=of_file).reshape(1, 2, 4), scale)
+    first_value(model, "total", np.full((1, 1, 4), 3, of_file), scale)
+    return model.bytes([], [])
+
+
+def counter(extents: Sequence[int] = (), signature: Sequence[int] = ()) -> bytes:
+    """x plus the number of the run, which a variable of these extents counts."""
+    model = Model()
+    model.call_once(1)
+    x, y = (model.tensor(name, (1, 4), FLOAT32, signature) for name in "xy")
+    after, count = model.tensor("after", extents), model.variable("count")
+    one = model.constant("one", np.ones(extents, np.float32))
+    before = model.read(count, "before", extents)
+    model.op(ADD, [before, one], [after], ADD_OPTIONS)
+    model.assign(count, after)
+    model.op(ADD, [x, after], [y], ADD_OPTIONS)
+    model.graph([x], [y])
+    first_value(model, "count", np.zeros(extents, np.float32))
+    return model.bytes([], [])
+
+
+def shared_with_a_branch() -> bytes:
+    """The sum of all x so far. If an input is true, a branch also adds x to the variable."""
+    model = Model()
+    model.call_once(3)
+    x, true, y = model.tensor("x", (1, 4)), model.tensor("true", (1,), BOOL), model.tensor("y", (1, 4))
+    total, after = model.variable("total"), model.tensor("after", (1, 4))
+    before = model.read(total, "before", (1, 4))
+    model.op(ADD, [before, x], [after], ADD_OPTIONS)
+    model.assign(total, after)
+    model.op(IF, [true, after], [y], (92, {4: ("i32", 1), 6: ("i32", 2)}))
+    model.graph([x, true], [y])
+    x, after = model.tensor("x", (1, 4)), model.tensor("after", (1, 4))
+    total = model.variable("total")
+    before = model.read(total, "before", (1, 4))
+    model.op(ADD, [before, x], [after], ADD_OPTIONS)
+    model.assign(total, after)
+    model.graph([x], [after])
+    x, y = model.tensor("x", (1, 4)), model.tensor("y", (1, 4))
+    model.op(ABS, [x], [y])
+    model.graph([x], [y])
+    first_value(model, "total", np.full((1, 4), 2, np.float32))
+    return model.bytes([], [])
+
+
+def computed_first_values() -> bytes:
+    """The sum of all x so far, which begins with the magnitude of a constant."""
+    model = Model()
+    model.call_once(1)
+    x, after, total = model.tensor("x", (1, 4)), model.tensor("after", (1, 4)), model.variable("total")
+    before = model.read(total, "before", (1, 4))
+    model.op(ADD, [before, x], [after], ADD_OPTIONS)
+    model.assign(total, after)
+    model.graph([x], [after])
+    total, first = model.variable("total"), model.tensor("first", (1, 4))
+    model.op(ABS, [model.constant("constant", np.full((1, 4), -2, np.float32))], [first])
+    model.assign(total, first)
+    return model.bytes([], [])
+
+
+def without_first_value() -> bytes:
+    """The sum of all x so far, of which no first value is given."""
+    model = Model()
+    x, after, total = model.tensor("x", (1, 4)), model.tensor("after", (1, 4)), model.variable("total")
+    before = model.read(total, "before", (1, 4))
+    model.op(ADD, [before, x], [after], ADD_OPTIONS)
+    model.assign(total, after)
+    return model.bytes([x], [after])

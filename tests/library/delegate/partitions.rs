@@ -40,6 +40,7 @@ fn graph(
         outputs: vec![input_count + index],
         operations: 100,
         implicit: Vec::new(),
+        calls_once: None,
         verdict: verdict.clone(),
     };
     GraphOutline {
@@ -312,18 +313,51 @@ fn sets_that_copy_more_than_they_compute_are_left() {
     }
 }
 
-/// TensorFlow Lite allocates the values of variables in a run, so it cannot hand over their readers.
+/// TensorFlow Lite takes a variable's value of no axes for one of unknown extents, so it cannot hand over its readers.
 #[test]
-fn readers_of_variables_are_left() {
+fn readers_of_single_values_of_variables_are_left() {
     let nodes: [(&str, &[usize], Verdict); 4] = [
         ("VAR_HANDLE", &[0], refused()),
         ("READ_VARIABLE", &[1], refused()),
         ("CONCATENATION", &[0, 2], Verdict::Computed),
         ("NEG", &[0], Verdict::Computed),
     ];
-    let selection = select(&graph(1, &[], &nodes, &[3, 4]), Host::TfLite, 0);
-    assert_eq!(refusals(&selection)[2], (2, "extents of `t2` are known only while the model runs"));
-    assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[3]]);
+    let mut graph = graph(1, &[], &nodes, &[3, 4]);
+    for (dims, sets) in [(Vec::new(), vec![vec![3]]), (vec![Some(3)], vec![vec![2, 3]])] {
+        graph.tensors[2].dims = Some(dims);
+        let selection = select(&graph, Host::TfLite, 0);
+        assert_eq!(selection.partitions.iter().map(|part| part.nodes.clone()).collect::<Vec<_>>(), sets);
+        if sets == [[3]] {
+            assert_eq!(refusals(&selection)[2], (2, "extents of `t2` are known only while the model runs"));
+        }
+    }
+}
+
+/// The values of a delegate are not those of the runtime, so all nodes of variables are in one set, or in none.
+#[test]
+fn variables_are_taken_together() {
+    let nodes = |middle: Verdict| -> [(&'static str, &'static [usize], Verdict); 5] {
+        [
+            ("CALL_ONCE", &[], Verdict::Known),
+            ("VAR_HANDLE", &[], Verdict::Known),
+            ("READ_VARIABLE", &[2], Verdict::Known),
+            ("NEG", &[3], middle),
+            ("ASSIGN_VARIABLE", &[2, 4], Verdict::Known),
+        ]
+    };
+    let sets = |nodes: &[(&str, &[usize], Verdict)], outputs: &[usize]| -> Vec<Vec<usize>> {
+        let selection = select(&graph(1, &[], nodes, outputs), Host::TfLite, 0);
+        selection.partitions.into_iter().map(|part| part.nodes).collect()
+    };
+    assert_eq!(sets(&nodes(Verdict::Computed), &[4]), [[0, 1, 2, 3, 4]]);
+    // A node that is left lies between them, one of theirs is left, or a variable is handed to another graph.
+    assert!(sets(&nodes(refused()), &[4]).is_empty());
+    assert_eq!(sets(&nodes(Verdict::Computed), &[2, 4]), [[3]]);
+    for left in [0, 1, 2, 4] {
+        let mut nodes = nodes(Verdict::Computed);
+        nodes[left].2 = refused();
+        assert_eq!(sets(&nodes, &[4]), [[3]], "{left}");
+    }
 }
 
 /// TensorFlow Lite infers shapes from the extents that its own SHAPE returns, before any run. A delegate would return them

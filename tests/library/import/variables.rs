@@ -1,5 +1,11 @@
 //! Variables: their first values, what a run reads and writes, and what cannot be kept.
 
+use std::sync::Arc;
+
+use texpool_model::{
+    delegate::{NodeStanding, Offline, Selection, select},
+    import::{ImportOptions, OutlineSource},
+};
 use texpool_ops::{
     graph::{Graph, Quantization},
     ops::reference,
@@ -301,4 +307,81 @@ fn first_values_that_are_computed_or_late_are_refused() {
     assert!(error.contains("the first value of variable `v` is computed"), "{error}");
     let error = build(|m| first_value(m, "v", [1.0, 2.0]), true);
     assert!(error.contains("it gives variables their first values after they are used"), "{error}");
+}
+
+/// The selections of a delegate in the graphs of a file.
+fn selected(bytes: Vec<u8>) -> Vec<Selection> {
+    let source = OutlineSource::from_bytes(Arc::new(bytes), &ImportOptions::default());
+    select(&source, 0, &mut Offline).unwrap().1
+}
+
+/// The reason for which a node of the first graph is left.
+fn left(selections: &[Selection], node: usize) -> &str {
+    match &selections[0].standings[node] {
+        NodeStanding::Left(refusal) => &refusal.reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The graph of first values is taken with its call, because nothing of it is left to run.
+#[test]
+fn a_delegate_takes_variables_with_their_first_values() {
+    let selections = selected(running_sum());
+    assert_eq!(selections.len(), 2);
+    for selection in selections {
+        let [partition] = &selection.partitions[..] else { panic!("{selection:?}") };
+        assert_eq!(partition.nodes.len(), selection.standings.len());
+    }
+}
+
+/// The values would be those of this graph alone.
+#[test]
+fn a_delegate_leaves_variables_of_several_graphs() {
+    let with_third = |third: Build<'static>| {
+        let mut m = Model::new();
+        let x = m.floats("x", &[2]);
+        m.op_of_many(CALL_ONCE, &[], &[], numbers(103, &[1]));
+        let total = handle(&mut m, "total");
+        let before = read(&mut m, total, "before");
+        let after = sum(&mut m, before, x, "after");
+        assign(&mut m, total, after);
+        let first: Build<'_> = Box::new(|m| {
+            first_value(m, "total", [10.0, 20.0]);
+            first_value(m, "other", [1.0, 2.0]);
+            [Vec::new(), Vec::new()]
+        });
+        selected(with_graphs(&m, &[x], &[after], vec![first, third]))
+    };
+    let reader = |name: &'static str| -> Build<'static> {
+        Box::new(move |m| {
+            let handle = handle(m, name);
+            [Vec::new(), vec![read(m, handle, "value")]]
+        })
+    };
+    let caller: Build<'_> = Box::new(|m| {
+        m.op_of_many(CALL_ONCE, &[], &[], numbers(103, &[1]));
+        [Vec::new(), Vec::new()]
+    });
+    assert_eq!(with_third(reader("third"))[0].partitions[0].nodes.len(), 5);
+    for third in [reader("total"), reader("other"), caller] {
+        let selections = with_third(third);
+        assert_eq!(left(&selections, 0), "another graph of the model has the variable, too, so the runtime keeps it");
+        // The sum is taken all the same.
+        assert_eq!(selections[0].partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[3]]);
+        assert!(selections[1].partitions.is_empty());
+    }
+}
+
+/// TensorFlow Lite refuses the run, or its delegate for CPUs reads memory that nobody wrote.
+#[test]
+fn a_delegate_leaves_variables_without_first_values() {
+    let mut m = Model::new();
+    let x = m.floats("x", &[2]);
+    let total = handle(&mut m, "total");
+    let before = read(&mut m, total, "before");
+    let after = sum(&mut m, before, x, "after");
+    assign(&mut m, total, after);
+    let selections = selected(m.bytes(&[x], &[after]));
+    assert!(left(&selections, 1).starts_with("its variable is read before it has a value"));
+    assert_eq!(selections[0].partitions[0].nodes, [2]);
 }

@@ -55,8 +55,42 @@ pub fn select<L: Live>(
     }
     let host = Host::of(best.format);
     let selections = best.graphs.iter().map(|graph| select_of(graph, host, min_operations, live));
-    let selections = selections.collect::<Result<_, _>>()?;
+    let mut selections: Vec<Selection> = selections.collect::<Result<_, _>>()?;
+    take_first_values(&best, &mut selections);
     Ok((best, selections))
+}
+
+/// Selects the nodes of the first graph of a file, for a delegate to which the runtime hands one graph at a time. The
+/// others only tell which variables they name.
+///
+/// # Errors
+/// As [`select`].
+pub fn select_first<L: Live>(
+    source: &OutlineSource,
+    min_operations: u64,
+    live: &mut L,
+) -> Result<(GraphOutline, Selection), L::Error> {
+    let [usual, ..] = IMAGES;
+    let Outline { format, graphs } = source.outline(usual)?;
+    let mut graph = graphs.into_iter().next().unwrap_or_default();
+    live.complete(&mut graph);
+    let selection = select_of(&graph, Host::of(format), min_operations, live)?;
+    Ok((graph, selection))
+}
+
+/// Takes the graphs of first values whose calls are taken. Nothing of them is left to run.
+fn take_first_values(outline: &Outline, selections: &mut [Selection]) {
+    let mut called = Vec::new();
+    for (graph, selection) in outline.graphs.iter().zip(&*selections) {
+        let nodes = graph.nodes.iter().zip(&selection.standings);
+        let taken = nodes.filter(|(_, standing)| matches!(standing, NodeStanding::Taken(_)));
+        called.extend(taken.filter_map(|(node, _)| node.calls_once));
+    }
+    for index in called {
+        if let (Some(graph), Some(selection)) = (outline.graphs.get(index), selections.get_mut(index)) {
+            *selection = Selection::of_first_values(graph.nodes.len());
+        }
+    }
 }
 
 /// Selects the nodes of a graph.

@@ -17,6 +17,11 @@ pub(super) trait Rules {
     /// Returns the reason if a partition is not worth a call of the device.
     fn unworthy(&self, partition: &Partition) -> Option<Refusal>;
 
+    /// Leaves nodes that must not be divided among partitions, but are. Returns whether there are any.
+    fn leave_divided(&mut self, _partitions: &[Partition]) -> bool {
+        false
+    }
+
     /// Leaves a node. Returns false if this was decided before.
     fn leave(&mut self, node: usize, refusal: Refusal) -> bool;
 

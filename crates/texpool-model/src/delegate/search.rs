@@ -45,7 +45,7 @@ impl<'g> Search<'g> {
             let is_taken = self.rules.taken_nodes();
             let sets = live.sets(&is_taken)?.unwrap_or_else(|| self.rules.sets(&is_taken));
             let partitions: Vec<Partition> = sets.into_iter().map(|nodes| self.rules.partition(nodes)).collect();
-            if self.leave_unworthy(&partitions) {
+            if self.rules.leave_divided(&partitions) || self.leave_unworthy(&partitions) {
                 continue;
             }
             let refused = match (self.read(&partitions, compiles), compiles) {

@@ -57,6 +57,12 @@ impl Selection {
         Self { standings, partitions }
     }
 
+    /// Creates the selection in a graph of first values, which the caller's partition holds.
+    pub(super) fn of_first_values(count: usize) -> Self {
+        let partition = Partition { nodes: (0..count).collect(), ..Partition::default() };
+        Self::new(vec![partition], vec![NodeStanding::Known; count])
+    }
+
     /// Returns the number of nodes that are left.
     pub(super) fn left_count(&self) -> usize {
         let is_left = |standing: &&NodeStanding| matches!(standing, NodeStanding::Left(_) | NodeStanding::Unknown(_));

@@ -11,7 +11,7 @@ use super::{
 use crate::import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict};
 
 /// Operators whose results have extents that depend on the values of operands.
-const DYNAMIC: [&str; 6] = ["WHERE", "UNIQUE", "IF", "WHILE", "VAR_HANDLE", "READ_VARIABLE"];
+const DYNAMIC: [&str; 4] = ["WHERE", "UNIQUE", "IF", "WHILE"];
 
 /// Operators that read extents, axes or paddings from operands after the first.
 const DYNAMIC_BY_LATER_OPERANDS: [&str; 26] = [
@@ -59,6 +59,9 @@ const DYNAMIC_BY_ANY_OPERAND: [&str; 10] = [
 
 /// Operators whose results follow from the extents of their operand, which the runtime knows before a run.
 const EXTENTS: [&str; 2] = ["SHAPE", "RANK"];
+
+/// Operators of variables. They are taken together, because the values that a delegate keeps are its own.
+const OF_VARIABLES: [&str; 4] = ["ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"];
 
 /// Operators that the runtime keeps in the file's order, because they may have side effects.
 const IN_ORDER: [&str; 10] = [
@@ -122,6 +125,25 @@ impl<'g> TfLiteRules<'g> {
         }
     }
 
+    /// Leaves all operators of variables if one of them is left. Returns whether there are any to leave.
+    fn leave_variables_together(&mut self) -> bool {
+        let left = self.of_variables().into_iter().find_map(|node| self.refusals[node].clone());
+        left.is_some_and(|left| self.leave_variables(&left))
+    }
+
+    /// Leaves all operators of variables. Returns whether there are any to leave.
+    fn leave_variables(&mut self, refusal: &Refusal) -> bool {
+        let mut any = false;
+        for node in self.of_variables() {
+            any |= self.leave(node, refusal.clone());
+        }
+        any
+    }
+
+    fn of_variables(&self) -> Vec<usize> {
+        (0..self.graph.nodes.len()).filter(|&node| is_of_variable(&self.graph.nodes[node])).collect()
+    }
+
     /// A delegate does not return constants, so the runtime computes those that it reads.
     fn leave_constants_that_are_read(&mut self) {
         let mut is_read = vec![false; self.graph.tensors.len()];
@@ -153,6 +175,9 @@ fn borders(graph: &GraphOutline, constant_nodes: &[bool]) -> Borders {
 impl Rules for TfLiteRules<'_> {
     fn taken_nodes(&mut self) -> Vec<bool> {
         self.leave_what_reads_unknown_extents();
+        if self.leave_variables_together() {
+            self.leave_what_reads_unknown_extents();
+        }
         self.leave_constants_that_are_read();
         self.refusals.iter().map(Option::is_none).collect()
     }
@@ -174,6 +199,22 @@ impl Rules for TfLiteRules<'_> {
         let computed = self.constant.iter().filter(|constant| !**constant).count();
         let whole = partition.nodes.iter().filter(|&&node| !self.constant[node]).count() == computed;
         too_small(work(self.graph, partition), whole, self.min_operations)
+    }
+
+    fn leave_divided(&mut self, partitions: &[Partition]) -> bool {
+        let (nodes, mut is_handle) = (&self.graph.nodes, vec![false; self.graph.tensors.len()]);
+        let handles = nodes.iter().filter(|node| node.operator == "VAR_HANDLE").flat_map(|node| &node.outputs);
+        handles.for_each(|&tensor| is_handle[tensor] = true);
+        let has_any = |set: &[usize]| set.iter().any(|&node| is_of_variable(&nodes[node]));
+        let keepers: Vec<&Partition> = partitions.iter().filter(|partition| has_any(&partition.nodes)).collect();
+        let reason = match keepers[..] {
+            [] => return false,
+            [keeper] if !keeper.outputs.iter().any(|&tensor| is_handle[tensor]) => return false,
+            [_] => "one of the variables is handed to a node that is left",
+            _ => "nodes that are left lie between those of the variables",
+        };
+        let refusal = Refusal { reason: reason.to_owned(), hint: "the runtime keeps all of them".to_owned() };
+        self.leave_variables(&refusal)
     }
 
     fn leave(&mut self, node: usize, refusal: Refusal) -> bool {
@@ -209,12 +250,22 @@ fn is_dynamic(tensor: &TensorOutline) -> bool {
     tensor.dims.as_ref().is_some_and(|dims| dims.contains(&None))
 }
 
+fn is_of_variable(node: &NodeOutline) -> bool {
+    OF_VARIABLES.contains(&node.operator.as_str())
+}
+
+/// Returns true for a single value, which the runtime takes for a tensor of unknown extents if a variable holds it.
+fn has_no_axes(tensor: &TensorOutline) -> bool {
+    tensor.dims.as_ref().is_some_and(Vec::is_empty)
+}
+
 /// Returns true if a node that is left to the runtime may have results with extents known only during a run.
 fn dynamic(node: &NodeOutline, graph: &GraphOutline) -> bool {
     let operator = node.operator.as_str();
     let computed = |tensor: &usize| !graph.tensors[*tensor].constant;
     operator.starts_with("CUSTOM")
         || DYNAMIC.contains(&operator)
+        || operator == "READ_VARIABLE" && node.outputs.iter().any(|&tensor| has_no_axes(&graph.tensors[tensor]))
         || DYNAMIC_BY_LATER_OPERANDS.contains(&operator) && node.inputs.iter().skip(1).any(computed)
         || DYNAMIC_BY_ANY_OPERAND.contains(&operator) && node.inputs.iter().any(computed)
 }

@@ -119,6 +119,8 @@ pub struct NodeOutline {
     pub operations: u64,
     /// Tensors of the enclosing graph that bodies of control flow read.
     pub implicit: Vec<usize>,
+    /// Graph of the file that the node runs once, before all else, to give variables their first values.
+    pub calls_once: Option<usize>,
     /// The importer's verdict.
     pub verdict: Verdict,
 }

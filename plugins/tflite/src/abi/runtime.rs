@@ -49,8 +49,8 @@ pub(crate) struct TfLiteContext {
     get_tensor: *mut c_void,
     get_eval_tensor: *mut c_void,
     get_model_metadata: *mut c_void,
-    acquire_subgraph_context: *mut c_void,
-    release_subgraph_context: *mut c_void,
+    pub(crate) acquire_subgraph_context: Option<unsafe extern "C" fn(*mut Self, c_int, *mut *mut Self) -> TfLiteStatus>,
+    pub(crate) release_subgraph_context: Option<unsafe extern "C" fn(*mut Self, c_int) -> TfLiteStatus>,
 }
 
 layout!(TfLiteContext, 200, tensors_size: 0, get_execution_plan: 8, tensors: 16, implementation: 24, resize_tensor: 32,
@@ -104,6 +104,8 @@ pub(crate) mod code {
     pub(crate) const CUSTOM: i32 = 32;
     /// A node that a delegate has substituted for others.
     pub(crate) const DELEGATE: i32 = 51;
+    pub(crate) const CALL_ONCE: i32 = 129;
+    pub(crate) const VAR_HANDLE: i32 = 142;
 }
 
 /// `TfLiteDelegate`.

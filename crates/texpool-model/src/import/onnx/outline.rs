@@ -92,6 +92,7 @@ fn graph<'m>(
             implicit: numbers.all(implicit.into_iter()),
             verdict,
             operations,
+            calls_once: None,
         };
         outliner.makes(node.size())?;
         nodes.push(node);

@@ -10,6 +10,7 @@ use super::{
     schema::{Model, SubGraph},
     supported,
     tensors::VARIABLES,
+    variables::{VariableUsers, called_once},
 };
 use crate::import::{
     FakeQuant, ImportOptions,
@@ -24,13 +25,10 @@ use texpool_ops::{
     ops,
 };
 
-/// Operators of variables, which a delegate cannot take.
-const OF_VARIABLES: [&str; 4] = ["ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"];
-
 /// Hint for an operator with branches.
 const ALONE: &str = "the runtime computes it; a session of texpool alone computes all branches";
 
-/// Hint for these.
+/// Hint for an operator of a variable that a runtime must keep.
 const KEPT: &str = "the runtime computes it; a session of texpool alone keeps variables by itself";
 
 /// Returns the outline of a file.
@@ -39,11 +37,14 @@ pub(in crate::import) fn outline(owner: Owner, options: &ImportOptions) -> Resul
     let model = supported(bytes)?;
     let subgraphs = model.subgraphs().unwrap_or_default();
     let (mut graphs, mut refusals, mut meter) = (Vec::new(), RefusalCount::default(), Meter::new(bytes.len()));
+    let users = VariableUsers::new(&model);
     for (index, subgraph) in subgraphs.iter().enumerate() {
         let outline;
         // Only the first graph has the caller's inputs.
         let dims = if index == 0 { &options.dims } else { &BTreeMap::new() };
-        (outline, meter) = graph(&model, subgraph, &owner, meter, dims, &mut refusals)?;
+        let calls_for_others = users.calls_for_others(index);
+        let mut judge = Judge { users: &users, graph: index, calls_for_others, refusals: &mut refusals };
+        (outline, meter) = graph(&model, subgraph, &owner, meter, dims, &mut judge)?;
         let (owner, fake_quant) = (Owner::clone(&owner), options.fake_quant);
         let dims = |tensor: &TensorOutline| tensor.dims.iter().flatten().copied().collect::<Option<Vec<usize>>>();
         let extents: Vec<_> =
@@ -63,7 +64,7 @@ fn graph<'a>(
     owner: &Owner,
     meter: Meter,
     dims: &BTreeMap<String, usize>,
-    refusals: &mut RefusalCount,
+    judge: &mut Judge<'_>,
 ) -> Result<(GraphOutline, Meter), ImportError> {
     let [inputs, outputs] = ports(subgraph);
     let file = (**owner).as_ref().len();
@@ -74,7 +75,7 @@ fn graph<'a>(
     let mut nodes = Vec::new();
     let mut before = 0;
     lower_each(&mut lowering, owner, &operators, &codes, |lowering, lowered| {
-        let verdict = verdict(lowering, &lowered, before, refusals);
+        let verdict = judge.verdict(lowering, &lowered, before);
         let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(before));
         before = lowering.graph.nodes.len();
         let node = NodeOutline { operations, ..node(lowering, &lowered, verdict) };
@@ -95,44 +96,60 @@ fn graph<'a>(
     Ok((outline, lowering.meter))
 }
 
-fn verdict(
-    lowering: &SubgraphLowering<'_>,
-    lowered: &Lowered<'_, '_>,
-    before: usize,
-    refusals: &mut RefusalCount,
-) -> Verdict {
-    let mut new_nodes = lowering.graph.nodes.iter().skip(before).peekable();
-    let mut operands = lowered.operator.inputs().unwrap_or_default().into_iter();
-    let is_spectrum = |id: i32| lowering.id(id).is_some_and(|id| lowering.spectra.get(id).is_some());
-    let is_spectrum = lowered.operator.outputs().unwrap_or_default().into_iter().any(is_spectrum);
-    let mut tensors = [lowered.operator.inputs(), lowered.operator.outputs()].into_iter().flatten().flatten();
-    let is_empty = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].without_elements().is_some());
-    let has_empty = tensors.any(is_empty);
-    let is_variable = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].is_variable());
-    match &lowered.outcome {
-        Err(problem) => Verdict::Refused(refusals.refusal(problem)),
-        Ok(()) if OF_VARIABLES.contains(&lowered.kind.as_str()) => {
-            let reason = "it belongs to a variable, which the runtime keeps from run to run";
-            Verdict::Refused(refusals.refusal(&Problem::new(reason, KEPT)))
+/// Judges the nodes of a graph.
+struct Judge<'u> {
+    users: &'u VariableUsers,
+    /// Index of the graph.
+    graph: usize,
+    /// True if it calls other graphs for variables that it does not have to itself.
+    calls_for_others: bool,
+    refusals: &'u mut RefusalCount,
+}
+
+impl Judge<'_> {
+    fn verdict(&mut self, lowering: &SubgraphLowering<'_>, lowered: &Lowered<'_, '_>, before: usize) -> Verdict {
+        let Self { users, graph, calls_for_others, refusals } = self;
+        let mut new_nodes = lowering.graph.nodes.iter().skip(before).peekable();
+        let mut operands = lowered.operator.inputs().unwrap_or_default().into_iter();
+        let is_spectrum = |id: i32| lowering.id(id).is_some_and(|id| lowering.spectra.get(id).is_some());
+        let is_spectrum = lowered.operator.outputs().unwrap_or_default().into_iter().any(is_spectrum);
+        let mut tensors = [lowered.operator.inputs(), lowered.operator.outputs()].into_iter().flatten().flatten();
+        let is_empty = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].without_elements().is_some());
+        let has_empty = tensors.any(is_empty);
+        let is_variable = |id: i32| lowering.id(id).is_some_and(|id| lowering.tensors[id].is_variable());
+        match &lowered.outcome {
+            Err(problem) => Verdict::Refused(refusals.refusal(problem)),
+            Ok(())
+                if lowered.kind == "VAR_HANDLE" && users.has_others(lowered.operator, *graph)
+                    || lowered.kind == "CALL_ONCE" && *calls_for_others =>
+            {
+                let reason = "another graph of the model has the variable, too, so the runtime keeps it";
+                Verdict::Refused(refusals.refusal(&Problem::new(reason, KEPT)))
+            }
+            // TensorFlow Lite's own kernel fails here.
+            Ok(()) if lowered.kind == "READ_VARIABLE" && lowering.lacks_first_value(lowered.operator) => {
+                let reason = "its variable is read before it has a value, which the runtime decides about";
+                Verdict::Refused(refusals.refusal(&Problem::new(reason, KEPT)))
+            }
+            Ok(()) if ["IF", "WHILE"].contains(&lowered.kind.as_str()) => {
+                let reason = "its branches are graphs of their own, which the runtime keeps";
+                Verdict::Refused(refusals.refusal(&Problem::new(reason, ALONE)))
+            }
+            Ok(()) if ["CONCATENATION", "SLICE", "STRIDED_SLICE"].contains(&lowered.kind.as_str()) && has_empty => {
+                Verdict::Refused(refusals.refusal(&Problem::empty("one of its tensors has no elements")))
+            }
+            // A runtime keeps the state from run to run, and a node that is read alone starts from zeros.
+            Ok(()) if operands.any(is_variable) => {
+                let reason = "its state is a variable, which the runtime keeps from run to run";
+                Verdict::Refused(refusals.refusal(&Problem::new(reason, VARIABLES)))
+            }
+            // The parts of a spectrum are computed where they are read.
+            Ok(()) if new_nodes.peek().is_none() && !is_spectrum => Verdict::Known,
+            Ok(()) if new_nodes.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
+                Verdict::Passed
+            }
+            Ok(()) => Verdict::Computed,
         }
-        Ok(()) if ["IF", "WHILE"].contains(&lowered.kind.as_str()) => {
-            let reason = "its branches are graphs of their own, which the runtime keeps";
-            Verdict::Refused(refusals.refusal(&Problem::new(reason, ALONE)))
-        }
-        Ok(()) if ["CONCATENATION", "SLICE", "STRIDED_SLICE"].contains(&lowered.kind.as_str()) && has_empty => {
-            Verdict::Refused(refusals.refusal(&Problem::empty("one of its tensors has no elements")))
-        }
-        // A runtime keeps the state from run to run, and a node that is read alone starts from zeros.
-        Ok(()) if operands.any(is_variable) => {
-            let reason = "its state is a variable, which the runtime keeps from run to run";
-            Verdict::Refused(refusals.refusal(&Problem::new(reason, VARIABLES)))
-        }
-        // The parts of a spectrum are computed where they are read.
-        Ok(()) if new_nodes.peek().is_none() && !is_spectrum => Verdict::Known,
-        Ok(()) if new_nodes.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
-            Verdict::Passed
-        }
-        Ok(()) => Verdict::Computed,
     }
 }
 
@@ -144,6 +161,7 @@ fn node(lowering: &SubgraphLowering<'_>, lowered: &Lowered<'_, '_>, verdict: Ver
         outputs: numbers(&lowered.operator.outputs().unwrap_or_default(), lowering),
         operations: 0,
         implicit: Vec::new(),
+        calls_once: called_once(lowered.operator, &lowered.kind),
         verdict,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     opcode,
-    schema::{Model, Operator, OperatorCode, SubGraph, VarHandleOptions},
+    schema::{CallOnceOptions, Model, Operator, OperatorCode, SubGraph, VarHandleOptions},
     tensors::{FileTensor, tensor_id, tensors},
 };
 use crate::import::{error::Problem, label::label, meter::Meter, model_file::Owner};
@@ -142,6 +142,15 @@ impl<'a> Variables<'a> {
         Ok(())
     }
 
+    /// Returns whether a variable that was read had no value before the first run.
+    pub(super) fn lacks_first_value(&self, handle: TensorId) -> bool {
+        let variable = self.handles.get(&handle).and_then(|&index| self.list.get(index));
+        let is_given = |variable: &VariableState| {
+            variable.initial.is_some() || variable.input.is_none() && variable.current.is_some()
+        };
+        !variable.is_some_and(is_given)
+    }
+
     /// Takes the first values of variables from a graph that assigns constants.
     pub(super) fn call_once(&mut self, graph: i32, owner: &Owner, meter: &mut Meter) -> Result<(), Problem> {
         if self.is_used {
@@ -222,6 +231,74 @@ impl VariableState {
         };
         Err(Problem::unsupported(reason))
     }
+}
+
+/// The graphs of a model that name each resource.
+#[derive(Debug, Default)]
+pub(super) struct VariableUsers {
+    numbers: HashMap<Resource, usize>,
+    /// Graphs that name each resource.
+    users: Vec<Vec<usize>>,
+    /// Resources that each graph names.
+    named: Vec<Vec<usize>>,
+    /// Graphs that each graph calls for first values.
+    called: Vec<HashSet<usize>>,
+    /// Number of graphs that call each graph.
+    callers: HashMap<usize, usize>,
+}
+
+impl VariableUsers {
+    pub(super) fn new(model: &Model<'_>) -> Self {
+        let codes = model.operator_codes().unwrap_or_default();
+        let mut all = Self::default();
+        for (graph, subgraph) in model.subgraphs().unwrap_or_default().iter().enumerate() {
+            let (mut named, mut called) = (Vec::new(), HashSet::new());
+            for operator in subgraph.operators().unwrap_or_default() {
+                let kind = kind(&operator, &codes).unwrap_or_default();
+                called.extend(called_once(&operator, kind));
+                if let Some(resource) = (kind == "VAR_HANDLE").then(|| resource(&operator).ok()).flatten() {
+                    let number = *all.numbers.entry(resource).or_insert(all.users.len());
+                    if number == all.users.len() {
+                        all.users.push(Vec::new());
+                    }
+                    if all.users[number].last() != Some(&graph) {
+                        all.users[number].push(graph);
+                        named.push(number);
+                    }
+                }
+            }
+            called.iter().for_each(|&index| *all.callers.entry(index).or_default() += 1);
+            all.named.push(named);
+            all.called.push(called);
+        }
+        all
+    }
+
+    /// Returns whether a graph calls others for the first values of variables that it does not have to itself.
+    pub(super) fn calls_for_others(&self, graph: usize) -> bool {
+        let Some(called) = self.called.get(graph) else { return false };
+        let is_shared = |index: &usize| self.callers.get(index).is_some_and(|&count| count > 1);
+        let named = |index: &usize| self.named.get(*index).map_or(&[][..], Vec::as_slice).iter();
+        called.iter().any(|index| is_shared(index) || named(index).any(|&number| self.has_foreign_users(number, graph)))
+    }
+
+    /// Returns whether graphs other than this one, and than those that it calls for first values, name the resource of a
+    /// VAR_HANDLE.
+    pub(super) fn has_others(&self, operator: &Operator<'_>, graph: usize) -> bool {
+        let number = resource(operator).ok().and_then(|resource| self.numbers.get(&resource));
+        number.is_some_and(|&number| self.has_foreign_users(number, graph))
+    }
+
+    fn has_foreign_users(&self, number: usize, graph: usize) -> bool {
+        let is_called = |user| self.called.get(graph).is_some_and(|called| called.contains(user));
+        self.users[number].iter().any(|user| *user != graph && !is_called(user))
+    }
+}
+
+/// Returns the graph that an operator of this kind calls for first values.
+pub(super) fn called_once(operator: &Operator<'_>, kind: &str) -> Option<usize> {
+    let options = (kind == "CALL_ONCE").then(|| operator.options::<CallOnceOptions<'static>>()).flatten()?;
+    usize::try_from(options.init_subgraph_index()).ok()
 }
 
 /// Returns the name of an operator, if the schema has it.

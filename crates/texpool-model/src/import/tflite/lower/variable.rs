@@ -12,12 +12,13 @@ use crate::import::{
 };
 
 /// Row of each operator.
-const SUPPORT: Support = Support::new(Quantised, "none").limits("sessions keep the values; delegates leave it");
+const SUPPORT: Support = Support::new(Quantised, "none")
+    .limits("sessions keep the values; a delegate takes all variables of a graph or none");
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new(
         "CALL_ONCE",
-        Alone(SUPPORT.limits("a graph that assigns constants to variables; delegates leave it")),
+        Alone(SUPPORT.limits("a graph that assigns constants to variables; a delegate takes it with them")),
         call_once,
     )
     .no_results(),

@@ -1,8 +1,19 @@
 //! Operators that name, read and assign variables.
 
 use super::{OperatorLowering, SubgraphLowering};
-use crate::import::{error::Problem, tflite::variables::Value};
+use crate::import::{
+    error::Problem,
+    tflite::{schema::Operator, variables::Value},
+};
 use texpool_ops::graph::{Constant, Epilogue, Op};
+
+impl SubgraphLowering<'_> {
+    /// Returns whether the variable that an operator has read had no value before the first run.
+    pub(in crate::import::tflite) fn lacks_first_value(&self, operator: &Operator<'_>) -> bool {
+        let handle = operator.inputs().and_then(|inputs| self.id(*inputs.first()?));
+        handle.is_some_and(|handle| self.variables.lacks_first_value(handle))
+    }
+}
 
 impl OperatorLowering<'_, '_> {
     /// Lets the result stand for a variable.
