@@ -109,6 +109,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("MAP", Named(&["MAP_"])),
             ("OUTSIDE", Named(&["PAD_"])),
             ("STRIDED_AXES", Sizes(&[1.0, 2.0, 4.0, 6.0, 8.0])),
+            ("ONE_PIXEL", Flag),
             ("WHOLE_TEXELS", Flag),
         ],
     ),

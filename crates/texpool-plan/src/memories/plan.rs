@@ -2,7 +2,7 @@
 
 use crate::control::StopReason;
 
-/// The place of a buffer.
+/// The place of a buffer. [`MemoriesPlan`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MemoryPlace {
@@ -15,14 +15,14 @@ pub struct MemoryPlace {
 /// A memory and an offset for each buffer, with the cost and the proven bound on it. The checker has accepted the plan.
 ///
 /// ```
-/// use texpool_plan::{Buffer, MemoriesPlan, MemoriesPlanner, Memory};
+/// use texpool_plan::{Buffer, MemoriesPlan, MemoriesPlanner, Memory, MemoryPlace};
 ///
 /// let mut planner = MemoriesPlanner::new([Memory::new().capacity(10), Memory::new()]);
 /// planner.add(Buffer::new(0..2, 8), [(0, 8), (1, 80)]);
 /// planner.add(Buffer::new(1..3, 6), [(0, 6), (1, 60)]);
 /// let plan: MemoriesPlan = planner.plan()?;
 /// // Both do not fit, and the larger one is worth more.
-/// assert_eq!((plan.places[0].memory, plan.places[1].memory), (0, 1));
+/// assert_eq!(plan.places, [MemoryPlace { memory: 0, offset: 0 }, MemoryPlace { memory: 1, offset: 0 }]);
 /// assert_eq!((plan.totals.as_slice(), plan.cost, plan.is_optimal()), (&[8, 6][..], 68, true));
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
