@@ -47,6 +47,7 @@ wgsl! {
     SEPARABLE = "separable.wgsl";
     SOFTMAX = "softmax.wgsl";
     SOFTMAX_WIDE = "softmax_wide.wgsl";
+    STRIDED = "strided.wgsl";
     TOP_K = "top_k.wgsl";
     TOP_K_WIDE = "top_k_wide.wgsl";
     TRANSPOSE_CONV = "transpose_conv.wgsl";

@@ -103,16 +103,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("pointwise", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0])), ("THREE", Flag)]),
     ("pool", &[("KIND", Named(&["POOL_"])), ("COUNTED", Flag)]),
     ("quantized_add", &[("ARITHMETIC", Named(&["SUM_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),
-    (
-        "rearrange",
-        &[
-            ("MAP", Named(&["MAP_"])),
-            ("OUTSIDE", Named(&["PAD_"])),
-            ("STRIDED_AXES", Sizes(&[1.0, 2.0, 4.0, 6.0, 8.0])),
-            ("ONE_PIXEL", Flag),
-            ("WHOLE_TEXELS", Flag),
-        ],
-    ),
+    ("rearrange", &[("MAP", Named(&["MAP_"])), ("OUTSIDE", Named(&["PAD_"])), ("WHOLE_TEXELS", Flag)]),
     (
         "recurrent",
         &[
@@ -171,6 +162,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("SECOND_ADDEND", Named(&["ADDEND_"])),
         ],
     ),
+    ("strided", &[("AXES", Sizes(&[1.0, 2.0, 4.0, 6.0, 8.0])), ("WHOLE_TEXELS", Flag), ("ONE_PIXEL", Flag)]),
     ("top_k", &[("LARGEST", Flag), ("INDICES", Flag)]),
     (
         "top_k_wide",

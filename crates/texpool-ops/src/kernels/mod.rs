@@ -2,8 +2,8 @@
 //! step, epilogues, work per invocation, and dispatches. Independent of wgpu.
 //!
 //! A kernel is stored next to its operator (`ops/OPERATOR/kernel.rs`), with its WGSL in `shaders/`. This module
-//! contains the kernels that belong to several operators or to none: moving values (`rearrange`) and filling texels
-//! (`fill`).
+//! contains the kernels that belong to several operators or to none: moving values (`rearrange`, `strided`) and filling
+//! texels (`fill`).
 
 pub(crate) mod block;
 pub(crate) mod common;
@@ -19,6 +19,7 @@ pub(crate) mod params;
 pub(crate) mod rearrange;
 pub(crate) mod shader;
 mod step;
+pub(crate) mod strided;
 mod weights;
 pub(crate) mod wgsl;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Divided, Rearrange};
 use crate::{
     graph::Shape,
-    kernels::{Dispatch, KernelError, Shader, StepContext, rearrange},
+    kernels::{Dispatch, KernelError, Shader, StepContext, strided},
     ops::{
         operator::{Kernels, Operator, category},
         reference::{Operands, Reference, ReferenceError},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Kernels for Rearrange {
-    const SHADERS: &'static [Shader] = &[rearrange::SHADER];
+    const SHADERS: &'static [Shader] = &[strided::SHADER];
 }
 
 impl Operator for Rearrange {
@@ -33,7 +33,7 @@ impl Operator for Rearrange {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        rearrange::dispatches(step, rearrange::Map::Strided(self))
+        strided::dispatches(step, self)
     }
 }
 

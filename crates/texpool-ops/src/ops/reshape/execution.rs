@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Reshape;
 use crate::{
     graph::{Rearrange, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, rearrange},
+    kernels::{Dispatch, KernelError, Shader, StepContext, strided},
     ops::{
         operator::{Kernels, Operator, category},
         reference::{Operands, Reference, ReferenceError},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Kernels for Reshape {
-    const SHADERS: &'static [Shader] = &[rearrange::SHADER];
+    const SHADERS: &'static [Shader] = &[strided::SHADER];
 }
 
 impl Operator for Reshape {
@@ -25,7 +25,7 @@ impl Operator for Reshape {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        rearrange::dispatches(step, rearrange::Map::Strided(&Rearrange::dense(step.output.shape.len())))
+        strided::dispatches(step, &Rearrange::dense(step.output.shape.len()))
     }
 }
 

@@ -27,10 +27,8 @@ use texpool_ops::graph::ElementType;
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Shape", 1, All, "none", Any, shape).fold_repeated(shape),
     OnnxOpEntry::new("Size", 1, All, "none", Any, size).fold_repeated(size),
-    OnnxOpEntry::new("Reshape", 1, All, "rearrange", Any, reshape)
-        .limits("extents must be known")
-        .fold_repeated(reshape),
-    OnnxOpEntry::new("Flatten", 1, All, "rearrange", Any, flatten).fold_repeated(flatten),
+    OnnxOpEntry::new("Reshape", 1, All, "strided", Any, reshape).limits("extents must be known").fold_repeated(reshape),
+    OnnxOpEntry::new("Flatten", 1, All, "strided", Any, flatten).fold_repeated(flatten),
     OnnxOpEntry::new("Squeeze", 1, All, "none", Any, squeeze).fold_repeated(squeeze),
     OnnxOpEntry::new("Unsqueeze", 1, All, "none", Any, unsqueeze).fold_repeated(unsqueeze),
     OnnxOpEntry::new("Transpose", 1, All, "rearrange", Transposed, transpose).fold_repeated(transpose),
