@@ -1,9 +1,9 @@
 //! A lower bound on the cost of any assignment.
 //!
-//! At each step, the buffers whose cheapest memory is the same need its bytes at once. Those above the capacity have
-//! to be elsewhere. The least cost of that is a knapsack, whose relaxation puts parts of buffers elsewhere, first
-//! those that cost the least for each unit. Buffers of one step are in one memory each, so the costs of all memories
-//! add up, and so do those of steps that no buffer is alive at together.
+//! At a step, the buffers for which one memory is the cheapest may need more than its capacity. Some of them have to be
+//! elsewhere then. Finding the least cost of that is a knapsack problem; its relaxation may move parts of buffers, and
+//! moves those first that cost the least for each unit. A buffer is in one memory, so these costs can be added up over
+//! the memories of a step, and over steps that have no live buffer in common.
 
 use super::{memory::MemoryChoice, problem::Problem};
 use crate::buffers::pieces;
@@ -18,7 +18,7 @@ pub(super) struct CostBound {
 struct Step {
     /// Each buffer, with the units that it needs.
     needs: Vec<(usize, u64)>,
-    /// Number of the steps before it at which none of these buffers is alive.
+    /// Number of earlier steps at which none of these buffers is alive.
     before: usize,
 }
 
