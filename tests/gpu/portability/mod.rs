@@ -1,5 +1,6 @@
-//! Every pipeline of every model, in both precisions, rewritten or not, through naga to SPIR-V, MSL and HLSL; the
-//! SPIR-V through `spirv-val`, the HLSL through glslang. Failures are collected and shown together.
+//! Every pipeline of every model in every format, and in 32 bits also of the network as its file has it, through naga
+//! to SPIR-V, MSL and HLSL; the SPIR-V through `spirv-val`, the HLSL through glslang. Failures are collected and shown
+//! together.
 
 mod dialect;
 mod tools;
@@ -24,21 +25,20 @@ fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
     let models = MODELS.iter().map(|&file| (file, texpool_model::import::open(models::model(file)).unwrap()));
     // No model pads by mirrors or looks words up.
     for (file, graph) in models.chain([("the network of moves", crate::moves::network())]) {
-        for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba8Uint] {
-            for rules in [Rules::all(), Rules::none()] {
-                let compile = CompileOptions { format, rules, ..CompileOptions::default() };
-                // Poison is a pipeline too.
-                let session = Executor::new(
-                    &gpu,
-                    &graph,
-                    &ExecutorOptions { compile, poison: true, ..ExecutorOptions::default() },
-                )
-                .unwrap();
-                for recipe in session.pipelines() {
-                    let name =
-                        format!("{} {:?}", recipe.shader.name(), (recipe.format, recipe.table, &recipe.constants));
-                    all.entry(name).or_insert((recipe.clone(), file));
-                }
+        // The rules choose constants of pipelines, whatever the format.
+        for (format, rules) in [
+            (TexelFormat::Rgba32Float, Rules::none()),
+            (TexelFormat::Rgba32Float, Rules::all()),
+            (TexelFormat::Rgba16Float, Rules::all()),
+            (TexelFormat::Rgba8Uint, Rules::all()),
+        ] {
+            let compile = CompileOptions { format, rules, ..CompileOptions::default() };
+            // Poison is a pipeline too.
+            let options = ExecutorOptions { compile, poison: true, ..ExecutorOptions::default() };
+            let session = Executor::new(&gpu, &graph, &options).unwrap();
+            for recipe in session.pipelines() {
+                let name = format!("{} {:?}", recipe.shader.name(), (recipe.format, recipe.table, &recipe.constants));
+                all.entry(name).or_insert((recipe.clone(), file));
             }
         }
     }
