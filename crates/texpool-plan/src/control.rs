@@ -9,7 +9,7 @@ use std::{
     ops::ControlFlow,
     sync::{
         Mutex,
-        atomic::{AtomicU8, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -317,6 +317,26 @@ impl<'a> SearchControl<'a> {
     fn stop(&self, reason: u8) {
         let _ = self.state.compare_exchange(RUNNING, reason, Ordering::Relaxed, Ordering::Relaxed);
     }
+}
+
+/// Calls a search with a control that stops it after a time and when a flag is set.
+pub(crate) fn limited<T>(
+    deadline: Option<Duration>,
+    cancel: Option<&AtomicBool>,
+    search: impl FnOnce(&SearchControl<'_>) -> T,
+) -> T {
+    let mut callback = |_: Progress| match cancel {
+        Some(flag) if flag.load(Ordering::Relaxed) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let mut control = SearchControl::new();
+    if cancel.is_some() {
+        control = control.progress(&mut callback);
+    }
+    if let Some(after) = deadline {
+        control = control.timeout(after);
+    }
+    search(&control)
 }
 
 impl fmt::Debug for SearchControl<'_> {

@@ -29,3 +29,4 @@ pub(super) use buffer::Part;
 pub use buffer::{Buffer, BufferGap, BufferId};
 pub(super) use pieces::{Piece, pieces};
 pub use planner::ArenaPlanner;
+pub(super) use planner::MAX_SIZE;

@@ -1,10 +1,6 @@
 //! The planner of one arena.
 
-use std::{
-    ops::{ControlFlow, Range},
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{ops::Range, sync::atomic::AtomicBool, time::Duration};
 
 use super::{
     arena_plan::{ArenaPlan, ArenaProof},
@@ -21,7 +17,7 @@ use super::{
     without_pairs,
 };
 use crate::{
-    control::{Progress, SearchControl, StopReason},
+    control::{Progress, SearchControl, StopReason, limited},
     error::{InputError, PlanError},
 };
 
@@ -112,7 +108,7 @@ pub struct ArenaPlanner<'a> {
 /// Default number of placements to try.
 const EFFORT: u64 = 1 << 20;
 /// Upper limit on the sum of sizes and paddings, so that differences of offsets fit into 64 bits.
-const MAX_SIZE: u128 = 1 << 62;
+pub(crate) const MAX_SIZE: u128 = 1 << 62;
 
 impl Default for ArenaPlanner<'_> {
     fn default() -> Self {
@@ -283,18 +279,7 @@ impl<'a> ArenaPlanner<'a> {
     /// # Errors
     /// [`PlanError::Input`] if buffers contradict themselves or each other.
     pub fn plan(&self) -> Result<ArenaPlan, PlanError> {
-        let mut callback = |_: Progress| match self.cancel {
-            Some(flag) if flag.load(Ordering::Relaxed) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        };
-        let mut control = SearchControl::new();
-        if self.cancel.is_some() {
-            control = control.progress(&mut callback);
-        }
-        if let Some(after) = self.deadline {
-            control = control.timeout(after);
-        }
-        self.plan_until(&control)
+        limited(self.deadline, self.cancel, |control| self.plan_until(control))
     }
 
     /// Like [`plan`](Self::plan), with a control instead of the deadline and the flag.

@@ -12,7 +12,7 @@ use crate::{control::Progress, error::PlanError};
 pub(super) struct Exact {
     /// An assignment that costs less than the known one, if there is one.
     pub(super) best: Option<Assignment>,
-    /// True if no assignment costs less than the best, or if there is none at all.
+    /// True if it is proven that no assignment costs less than the best, or that none fits.
     pub(super) complete: bool,
 }
 

@@ -1,10 +1,6 @@
 //! The planner of several memories.
 
-use std::{
-    ops::ControlFlow,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{sync::atomic::AtomicBool, time::Duration};
 
 use super::{
     assignment::{Assignment, by_worth, greedy},
@@ -19,7 +15,7 @@ use super::{
 };
 use crate::{
     buffers::Buffer,
-    control::{Progress, SearchControl},
+    control::{SearchControl, limited},
     error::{PlanError, UnsupportedError},
 };
 
@@ -119,18 +115,7 @@ impl<'a> MemoriesPlanner<'a> {
     /// [`PlanError::Input`] if buffers or memories contradict themselves or each other, or if a buffer is larger than
     /// every memory that it may be in; [`UnsupportedError::NoRoom`] if no assignment was found that fits.
     pub fn plan(&self) -> Result<MemoriesPlan, PlanError> {
-        let mut callback = |_: Progress| match self.cancel {
-            Some(flag) if flag.load(Ordering::Relaxed) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        };
-        let mut control = SearchControl::new();
-        if self.cancel.is_some() {
-            control = control.progress(&mut callback);
-        }
-        if let Some(after) = self.deadline {
-            control = control.timeout(after);
-        }
-        self.plan_until(&control)
+        limited(self.deadline, self.cancel, |control| self.plan_until(control))
     }
 
     /// Like [`plan`](Self::plan), with a control instead of the deadline and the flag.

@@ -2,13 +2,10 @@
 
 use super::memory::{Memory, MemoryChoice};
 use crate::{
-    buffers::Buffer,
+    buffers::{Buffer, MAX_SIZE},
     error::{InputError, PlanError},
     gcd::gcd,
 };
-
-/// Upper limit on the sum of sizes and alignments, as for one arena.
-const MAX_SIZE: u128 = 1 << 62;
 
 /// Valid buffers and memories.
 pub(super) struct Problem<'a> {
@@ -68,7 +65,7 @@ impl<'a> Problem<'a> {
             }
             let takes = |choice: &&MemoryChoice| memories[choice.memory].capacity.is_none_or(|most| b.size <= most);
             let mut of_buffer: Vec<MemoryChoice> = choices.iter().filter(takes).copied().collect();
-            // Of equal costs, the one that the caller prefers comes first.
+            // The sort is stable, so choices of equal cost keep the caller's order of preference.
             of_buffer.sort_by_key(|choice| choice.cost);
             if of_buffer.is_empty() {
                 let memory = &memories[last.memory];

@@ -37,7 +37,7 @@ impl<'a, 'c> Trials<'a, 'c> {
     /// Tries whether a set fits into a memory.
     ///
     /// # Errors
-    /// Those of the arena planner.
+    /// The errors of the arena planner.
     pub(super) fn fits(&mut self, memory: usize, set: &[usize]) -> Result<Answer, PlanError> {
         let Some(capacity) = self.problem.memories[memory].capacity.filter(|_| !set.is_empty()) else {
             return Ok(Answer::Fits);
@@ -62,7 +62,7 @@ impl<'a, 'c> Trials<'a, 'c> {
     /// Returns the offsets of a set in a memory that it fits into.
     ///
     /// # Errors
-    /// Those of the arena planner.
+    /// The errors of the arena planner.
     pub(super) fn offsets(&self, memory: usize, set: &[usize]) -> Result<Vec<u64>, PlanError> {
         match self.known.get(&(memory, set.to_vec())) {
             Some((_, offsets)) => Ok(offsets.clone()),
