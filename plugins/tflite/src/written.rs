@@ -34,9 +34,7 @@ const NONE: i32 = -1;
 /// Writes nodes, which must be in execution order, as the first graph of a model with the given outputs. Tensors that
 /// are neither computed by the nodes nor constant become inputs. The other graphs follow.
 pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32], others: &[OtherGraph]) -> Written {
-    let computed: BTreeSet<i32> = nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
-    let outputs: Vec<i32> = outputs.iter().copied().filter(|index| computed.contains(index)).collect();
-    let (first, mut written) = graph(nodes, tensors, &outputs);
+    let (first, mut written) = graph(nodes, tensors, outputs);
     let tensors_of_others: Vec<Tensors<'_>> = others.iter().map(OtherGraph::tensors).collect();
     let mut file = File { graphs: vec![first], others: others.iter().map(|other| other.index).collect() };
     for (other, tensors) in others.iter().zip(&tensors_of_others) {
@@ -80,9 +78,9 @@ fn graph<'a>(nodes: &[&'a Node], tensors: &'a Tensors<'_>, outputs: &[i32]) -> (
         }
     }
     let number = |index: &i32| numbers.get(index).copied().unwrap_or(NONE);
-    let [of_inputs, of_outputs] = [&inputs[..], outputs].map(|list| list.iter().map(number).collect());
+    let outputs: Vec<i32> = outputs.iter().copied().filter(|index| computed.contains(index)).collect();
+    let [of_inputs, of_outputs] = [&inputs, &outputs].map(|list| list.iter().map(number).collect());
     let graph = Graph { tensors: used, inputs: of_inputs, outputs: of_outputs, nodes: nodes.to_vec(), numbers };
-    let outputs = outputs.to_vec();
     (graph, Written { bytes: Vec::new(), tensors: indices, inputs, outputs, indescribable })
 }
 
