@@ -64,7 +64,7 @@ pub fn select<L: Live>(
 /// others only tell which variables they name.
 ///
 /// # Errors
-/// As [`select`].
+/// The errors of [`select`].
 pub fn select_first<L: Live>(
     source: &OutlineSource,
     min_operations: u64,

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let node = ctx.node(id);
     // Runs below a bound compute parts of reshapes and transposes, but all of a copy.
-    if !ctx.graph.limits.is_empty() || !moves(node) || ctx.could_be_view(node) {
+    if !ctx.graph.limits.is_empty() || !moves(ctx, node) || ctx.could_be_view(node) {
         return Ok(None);
     }
     let Some(chain) = Chain::behind(ctx, id) else { return Ok(None) };
@@ -52,7 +52,10 @@ impl Chain {
             let node = ctx.node(first);
             let readers = ctx.readers(between);
             let has_epilogue = !node.epilogue.is_empty();
-            if !moves(node) || has_epilogue || ctx.is_output(between) || !readers.iter().all(|&id| moves(ctx.node(id)))
+            if !moves(ctx, node)
+                || has_epilogue
+                || ctx.is_output(between)
+                || !readers.iter().all(|&id| moves(ctx, ctx.node(id)))
             {
                 break;
             }
@@ -74,23 +77,17 @@ impl Chain {
 fn composed(ctx: &RewriteContext, nodes: &[NodeId]) -> Option<Rearrange> {
     let from = *ctx.node(*nodes.last()?).inputs.first()?;
     let first = Rearrange::dense(ctx.graph.shape(from).len());
-    nodes.iter().rev().try_fold(first, |copy, &id| {
-        let node = ctx.node(id);
-        copy.then(&node.op, ctx.graph.shape(node.inputs[0]), ctx.graph.shape(node.output))
-    })
+    nodes.iter().rev().try_fold(first, |copy, &id| copied(ctx, ctx.node(id), copy))
 }
 
 /// Returns whether a node's values are copies of its operand's. Checks of integer arithmetic look at nodes.
-fn moves(node: &Node) -> bool {
-    let kind = matches!(
-        node.op,
-        Op::Reshape
-            | Op::Transpose(_)
-            | Op::DepthToSpace(_)
-            | Op::SpaceToDepth(_)
-            | Op::StridedSlice(_)
-            | Op::Tile
-            | Op::Rearrange(_)
-    );
-    kind && node.integers.is_none()
+fn moves(ctx: &RewriteContext, node: &Node) -> bool {
+    let &[from, ..] = &node.inputs[..] else { return false };
+    node.integers.is_none() && copied(ctx, node, Rearrange::dense(ctx.graph.shape(from).len())).is_some()
+}
+
+/// Returns the copy that a node makes of another copy.
+fn copied(ctx: &RewriteContext, node: &Node, copy: Rearrange) -> Option<Rearrange> {
+    let &[from, ..] = &node.inputs[..] else { return None };
+    copy.then(&node.op, ctx.graph.shape(from), ctx.graph.shape(node.output))
 }

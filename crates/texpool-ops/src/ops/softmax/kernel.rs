@@ -102,7 +102,7 @@ shader_params! {
 }
 
 shared_constants! {
-    /// Where an addend lies.
+    /// Storage of an addend.
     ADDEND_KINDS:
     ADDEND_NONE = 0,
     /// In the second input.
@@ -144,7 +144,7 @@ impl<'a> Addends<'a> {
     }
 }
 
-/// How the powers of a pixel are added up, and by how many invocations.
+/// Order in which the powers of a pixel are added up, and number of invocations that do it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// In one sum, by one invocation.
