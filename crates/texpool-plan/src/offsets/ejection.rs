@@ -13,19 +13,23 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Part of the distance to the bound by which the next target is lower. With 100,000 tensors of up to 500 steps and 12
-/// seconds, a tenth ends 2.6 % above the bound, a quarter 2.9 % and a thirtieth 2.7 %.
-const TARGETS: u64 = 10;
+/// Parts of the distance to the bound, by one of which the next target is lower. With 100,000 tensors of up to 500 steps
+/// and 12 seconds, ten parts end 2.6 % above the bound, four 2.9 % and thirty 2.7 %.
+const FIRST_PARTS: u64 = 10;
+/// Growth of the number of parts after a target is given up, and the number above which the search ends.
+const PARTS_GROWTH: u64 = 4;
+const MOST_PARTS: u64 = 1000;
 
-/// Placements for each tensor after which a target is given up. A guess.
-const PLACEMENTS_PER_TENSOR: u64 = 64;
+/// Placements for each tensor after which a target is given up. With 1,000 and 10,000 tensors of up to 500 steps, 64 end
+/// as near to the bound and take twice as long, and 8 end farther from it.
+const PLACEMENTS_PER_TENSOR: u64 = 16;
 
 /// Overlapping tensors that cost as much as a placement. The default effort then takes some ten seconds for 100,000
 /// tensors, for any length of lives.
 const OVERLAPS_PER_PLACEMENT: usize = 128;
 
-/// Searches for a layout smaller than `layout`, until it reaches `bound`, has spent `placements`, gives up a target, or
-/// `control` stops it. Compares each placed tensor with all tensors that overlap it in time.
+/// Searches for a layout smaller than `layout`, until it reaches `bound`, has spent `placements`, gives up even targets
+/// that are hardly lower, or `control` stops it. Compares each placed tensor with all tensors that overlap it in time.
 pub(super) fn ejection(
     records: &[UsageRecord],
     bound: u64,
@@ -33,24 +37,30 @@ pub(super) fn ejection(
     placements: u64,
     control: &SearchControl<'_>,
 ) -> Option<Layout> {
+    let (mut best, mut total, mut parts) = (None, layout.total(), FIRST_PARTS);
     let mut search = Ejection::new(records, layout);
-    let (mut best, mut total) = (None, layout.total());
+    let patience = PLACEMENTS_PER_TENSOR.saturating_mul(records.len() as u64);
     while total > bound {
-        let target = (total - ((total - bound) / TARGETS).max(1)).max(bound);
-        let patience = PLACEMENTS_PER_TENSOR.saturating_mul(records.len() as u64);
+        let target = (total - ((total - bound) / parts).max(1)).max(bound);
         let limit = placements.min(search.placements.saturating_add(patience));
         let progress = Progress { best: Some(total), ..Progress::new("ejections", search.placements, placements) };
         control.report(progress);
-        if !search.reach(target, limit, control) {
+        if search.reach(target, limit, control) {
+            total = search.top();
+            let mut smaller = layout.clone();
+            for (place, &offset) in smaller.places.iter_mut().zip(search.arena.offsets()) {
+                place.offset = offset;
+            }
+            smaller.regions[0] = total;
+            best = Some(smaller);
+            continue;
+        }
+        parts *= PARTS_GROWTH;
+        if limit == placements || parts > MOST_PARTS || control.stopped().is_some() {
             break;
         }
-        total = search.top();
-        let mut smaller = layout.clone();
-        for (place, &offset) in smaller.places.iter_mut().zip(search.arena.offsets()) {
-            place.offset = offset;
-        }
-        smaller.regions[0] = total;
-        best = Some(smaller);
+        // The penalties stay: they tell which tensors are hard to place.
+        search.restart(best.as_ref().unwrap_or(layout));
     }
     best
 }
@@ -70,19 +80,20 @@ struct Ejection<'a> {
 
 impl<'a> Ejection<'a> {
     fn new(records: &'a [UsageRecord], layout: &Layout) -> Self {
-        let mut arena = Arena::new(records, 1);
-        for (record, place) in layout.places.iter().enumerate().filter(|&(record, _)| records[record].size > 0) {
-            arena.insert(record, place.offset);
-        }
         Self {
             records,
-            arena,
+            arena: filled(records, layout),
             penalties: vec![1; records.len()],
             random: Random::new(),
             placements: 0,
             nearby: Vec::new(),
             ends: Vec::new(),
         }
+    }
+
+    /// Places all tensors as in `layout`.
+    fn restart(&mut self, layout: &Layout) {
+        self.arena = filled(self.records, layout);
     }
 
     fn top(&self) -> u64 {
@@ -160,6 +171,15 @@ impl<'a> Ejection<'a> {
         }
         easiest
     }
+}
+
+/// Returns an arena with all tensors placed as in `layout`.
+fn filled<'a>(records: &'a [UsageRecord], layout: &Layout) -> Arena<'a> {
+    let mut arena = Arena::new(records, 1);
+    for (record, place) in layout.places.iter().enumerate().filter(|&(record, _)| records[record].size > 0) {
+        arena.insert(record, place.offset);
+    }
+    arena
 }
 
 /// Returns each offset with the sum of penalties of the tensors in the way of a tensor of `size`. The offsets must rise.
