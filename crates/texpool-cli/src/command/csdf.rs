@@ -48,13 +48,13 @@ pub(super) struct Args {
     /// With --order: draw the contents of buffers as SVG.
     #[arg(long, value_name = "FILE", requires = "order", help_heading = "Output")]
     picture: Option<PathBuf>,
-    /// Predict times from measurements of this machine's device.
-    #[arg(long, requires = "model", help_heading = "Device")]
+    /// Predict times from measurements of this machine's device. With --published: also run the networks on it.
+    #[arg(long, help_heading = "Device")]
     measure: bool,
     #[command(flatten)]
     adapter: AdapterArgs,
     /// Print Tables II and III of Minakova and Stefanov (2020) beside the results of this program.
-    #[arg(long, conflicts_with_all = ["model", "phases", "output", "measure"], help_heading = RESEARCH)]
+    #[arg(long, conflicts_with_all = ["model", "phases", "output"], help_heading = RESEARCH)]
     published: bool,
     #[command(flatten)]
     deadline: DeadlineArgs,
@@ -68,14 +68,19 @@ fn phases(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
-        let tables = progress::with_progress(args.deadline.time(), published::csdf_tables)?;
+        let device = args.measure.then(|| plain_device(args)).transpose()?;
+        let tables = published::csdf_tables(device.as_ref(), args.deadline.time())?;
         if json { out::json(&tables) } else { out::text(&format!("{tables}{}", hint::stopped(tables.stopped))) }?;
         return setup_model::check_answered();
     }
     let mut files = DistinctFiles::default();
     args.picture.as_deref().map_or(Ok(()), |picture| picture::check(picture, &mut files))?;
     let Some(model) = &args.model else {
-        return if args.order { example_orders(args, &files, json) } else { Err(CliError::Usage(NO_MODEL.into())) };
+        return if args.order && !args.measure {
+            example_orders(args, &files, json)
+        } else {
+            Err(CliError::Usage(NO_MODEL.into()))
+        };
     };
     args.output.as_deref().map_or(Ok(()), |output| files.writes("the graph", output))?;
     let mut graph = args.dims.find(model)?.import_apart(&mut files)?;
@@ -128,10 +133,15 @@ fn device(args: &Args, graph: &mut Graph) -> Result<(DeviceProfile, String), Cli
     if !args.measure {
         return Ok((DeviceProfile::default(), TYPICAL.to_owned()));
     }
-    let device = Device::open(&args.adapter, CompileOptions::default().format, BlockChoice::Auto)?;
+    let device = plain_device(args)?;
     let options = device.adapt(CompileOptions::default());
     graph.blocks = options.blocks.blocks();
     Ok((options.device_profile, device.name))
+}
+
+/// Opens the device with the default options.
+fn plain_device(args: &Args) -> Result<Device, CliError> {
+    Device::open(&args.adapter, CompileOptions::default().format, BlockChoice::Auto)
 }
 
 /// Returns the predicted times, or `None` if the analysis was stopped.

@@ -1,6 +1,8 @@
 //! Compares published figures of networks with the same quantities computed here.
 
-use super::error::CliError;
+use std::time::{Duration, Instant};
+
+use super::{error::CliError, plan_device::Device, progress};
 use crate::report::{
     DataflowFigures, ExampleOrder, ExampleOrders, ExampleReport, NetworkReport, PhaseOrderReport, PublishedCsdf,
     PublishedFigures,
@@ -11,7 +13,10 @@ use texpool_dataflow::{
     published::{ELEMENT_BYTES, EXAMPLES, Example, NETWORKS, PublishedNetwork},
 };
 use texpool_ops::graph::Graph;
-use texpool_plan::{LayoutKind, PlanError, Progress, SearchControl, published};
+use texpool_plan::{LayoutKind, PlanError, published};
+
+/// Duration of the measurement of each plan.
+const MEASURED: Duration = Duration::from_millis(500);
 
 /// Names in the catalogue, in Tables 1 and 2 of Pisarchyk and Lee, and in Table III of Minakova and Stefanov.
 const NAMES: [(&str, Option<&str>, Option<&str>); 11] = [
@@ -57,9 +62,9 @@ pub(super) fn table_3(name: &str, graph: &Graph) -> Option<DataflowFigures> {
     Some(DataflowFigures { published: row.megabytes, found: footprint_mb })
 }
 
-/// Returns Tables II and III of Minakova and Stefanov with the figures computed here. If `control` stops the search for
-/// pools, the pools of the remaining networks are missing.
-pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, CliError> {
+/// Returns Tables II and III of Minakova and Stefanov with the figures computed here, and with a device those measured on
+/// it. If the searches for pools take longer than `deadline` together, the pools of the remaining networks are missing.
+pub(super) fn csdf_tables(device: Option<&Device>, deadline: Option<Duration>) -> Result<PublishedCsdf, CliError> {
     let mut tables = PublishedCsdf { examples: Vec::new(), networks: Vec::new(), stopped: None };
     for example in &EXAMPLES {
         let (name, published) = (example.name.to_owned(), example.published.to_vec());
@@ -73,11 +78,26 @@ pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, 
             inferred_frames: example.inferred_frames(),
         });
     }
-    for (done, row) in (0..).zip(&NETWORKS) {
-        control.report(Progress::new(row.network, done, NETWORKS.len() as u64));
-        tables.networks.push(network(row, control)?);
+    let options = device.map_or_else(CompileOptions::default, |device| device.adapt(CompileOptions::default()));
+    let mut left = deadline;
+    for row in &NETWORKS {
+        let (graph, begun) = (row.graph(), Instant::now());
+        let (front, stopped) = progress::for_row(Some(row.network), left, |control| {
+            // A partial front has other end points, so a stopped search gives no figures.
+            let front = match control.should_stop() {
+                true => None,
+                false => Some(pareto_front(&graph, &options, control)?).filter(|front| front.stopped().is_none()),
+            };
+            Ok::<_, CliError>((front, control.stopped()))
+        })?;
+        left = left.map(|left| left.saturating_sub(begun.elapsed()));
+        let measured_frames = match (device, &front) {
+            (Some(device), Some(front)) => Some(frames(device, front, &graph, &options)?),
+            _ => None,
+        };
+        tables.networks.push(NetworkReport { measured_frames, ..network(row, front.as_ref())? });
+        tables.stopped = tables.stopped.or(stopped);
     }
-    tables.stopped = control.stopped();
     Ok(tables)
 }
 
@@ -95,15 +115,10 @@ pub(super) fn example_orders() -> Result<ExampleOrders, CliError> {
     Ok(ExampleOrders { examples: EXAMPLES.iter().map(of).collect::<Result<_, _>>()? })
 }
 
-fn network(row: &PublishedNetwork, control: &SearchControl<'_>) -> Result<NetworkReport, CliError> {
+/// Returns a row of Table III without measurements.
+fn network(row: &PublishedNetwork, front: Option<&ParetoFront>) -> Result<NetworkReport, CliError> {
     let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-    // A partial front has other end points, so a stopped search gives no figures.
-    let front = match control.should_stop() {
-        true => None,
-        false => Some(pareto_front(&row.graph(), &CompileOptions::default(), control)?),
-    };
-    let points = front.as_ref().filter(|front| front.stopped().is_none()).map(ParetoFront::points);
-    let ends = points.and_then(|points| points.first().zip(points.last()));
+    let ends = front.map(ParetoFront::points).and_then(|points| points.first().zip(points.last()));
     Ok(NetworkReport {
         network: row.network.to_owned(),
         published_megabytes: row.megabytes,
@@ -113,5 +128,14 @@ fn network(row: &PublishedNetwork, control: &SearchControl<'_>) -> Result<Networ
         parameter_bytes,
         published_throughput: row.frames[1] / row.frames[0],
         predicted_throughput: ends.map(|(a, b)| a.predicted_us / b.predicted_us),
+        measured_frames: None,
     })
+}
+
+/// Runs the fastest plan and the smallest one, and returns the frames per second of both.
+fn frames(device: &Device, front: &ParetoFront, graph: &Graph, options: &CompileOptions) -> Result<[f64; 2], CliError> {
+    let ends = [0, front.points().len().saturating_sub(1)];
+    let plans = (ends.len(), |end: usize| front.compiled(ends[end]));
+    let times = device.times(plans, graph, options, MEASURED)?;
+    Ok([0, 1].map(|end| times.get(end).map_or(0.0, |times| 1000.0 / times.wall_ms)))
 }

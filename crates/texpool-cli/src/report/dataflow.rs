@@ -196,6 +196,9 @@ pub struct NetworkReport {
     /// Predicted throughput of this program's smallest plan, as a fraction of the fastest plan's. `None` if the
     /// search was stopped earlier.
     pub predicted_throughput: Option<f64>,
+    /// Frames per second of this program's fastest and smallest plan on the device, if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_frames: Option<[f64; 2]>,
 }
 
 impl NetworkReport {
@@ -213,9 +216,10 @@ const NOTE: &str = "
 `found` is by execution, in a convention inferred from their totals: 4 bytes an
 element, a buffer for each edge and loop, nothing fused, layers with several
 inputs put their result out whole. The pool holds no inputs and outputs; its
-throughput is predicted for an assumed device, theirs comes from measurements
-on a board. `inferred`: a phase costs 5.1 us and all arithmetic 2966.5 us, one
-phase at a time; `csdf --order` prints the orders.
+throughput is predicted for an assumed device, or with --measure that of this
+one; theirs comes from measurements on a board. `inferred`: a phase costs 5.1
+us and all arithmetic 2966.5 us, one phase at a time; `csdf --order` prints the
+orders.
 ";
 
 impl fmt::Display for PublishedCsdf {
@@ -239,7 +243,9 @@ impl fmt::Display for PublishedCsdf {
         for row in &self.networks {
             let mb = |bytes: [u64; 2]| bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e6)).join(" -> ");
             let published = row.published_megabytes.map(|mb| mb.to_string()).join(" -> ");
-            let here = row.predicted_throughput.map_or_else(|| "-".to_owned(), |here| format!("{here:.2}"));
+            let measured = row.measured_frames.map(|[fastest, smallest]| smallest / fastest);
+            let here = measured.or(row.predicted_throughput);
+            let here = here.map_or_else(|| "-".to_owned(), |here| format!("{here:.2}"));
             let throughput = format!("{:.2}, here {here}", row.published_throughput);
             let (buffers, pool) = (mb(row.found_bytes), row.pool_bytes.map_or_else(|| UNKNOWN.to_owned(), mb));
             let verdict = [0, 1].map(|column| {
@@ -251,6 +257,9 @@ impl fmt::Display for PublishedCsdf {
             let verdict = format!("{}, {}{why}", verdict[0], verdict[1]);
             writeln!(f, "  {:<14}{published:>12}{buffers:>16}{pool:>16}{throughput:>17}", row.network)?;
             writeln!(f, "    found: {verdict}")?;
+            if let Some([fastest, smallest]) = row.measured_frames {
+                writeln!(f, "    measured here: {fastest:.2} -> {smallest:.2} frames per second")?;
+            }
         }
         if let Some(reason) = self.stopped {
             writeln!(f, "\n  search stopped: {reason}; `{UNKNOWN}`: that pool was not found")?;

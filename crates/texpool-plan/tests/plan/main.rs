@@ -17,6 +17,7 @@ mod io;
 mod memories;
 mod offsets;
 mod order;
+mod passes;
 mod pictures;
 mod pool;
 mod properties;
