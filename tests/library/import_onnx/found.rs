@@ -269,6 +269,70 @@ fn a_detector_selects_among_the_boxes_that_a_run_finds() {
     }
 }
 
+/// A run keeps the greatest values of those that it finds, up to a number: one that it never reaches, one within its
+/// extents, and one that it always reaches.
+#[test]
+fn the_smaller_of_an_extent_and_a_number_is_how_many_a_run_keeps() {
+    for (limit, reduced) in [(9, true), (8, false), (5, true), (3, false), (1, true)] {
+        let mut m = Model::new();
+        m.input("x", &[8]);
+        m.ints("limit", &[limit]);
+        m.ints("first", &[0]);
+        m.ints("last", &[-1]);
+        m.node("NonZero", &["x"], &["found"], &[]);
+        m.node("Squeeze", &["found", "first"], &["places"], &[]);
+        m.node("Gather", &["x", "places"], &["values"], &[]);
+        m.node("Shape", &["values"], &["count"], &[]);
+        if reduced {
+            m.node("Concat", &["limit", "count"], &["both"], &[("axis", Attr::Int(0))]);
+            m.node("ReduceMin", &["both"], &["least"], &[("keepdims", Attr::Int(0))]);
+        } else {
+            m.node("Min", &["count", "limit"], &["least"], &[]);
+        }
+        m.node("Reshape", &["least", "last"], &["k"], &[]);
+        m.node("TopK", &["values", "k"], &["top", "_"], &[]);
+        m.output("top");
+        let graph = import(m.bytes()).unwrap_or_else(|error| panic!("{limit}: {error}"));
+        assert_eq!(outputs_of_bounds(&graph), [vec![limit.min(8) as usize]]);
+        let mut random = Random(7);
+        for _ in 0..8 {
+            let x = random.sparse(8);
+            let mut expected: Vec<f32> = x.iter().copied().filter(|&value| value != 0.0).collect();
+            expected.sort_by(|a, b| b.total_cmp(a));
+            expected.truncate(limit as usize);
+            assert_eq!(outputs(&graph, &[x]), [(vec![expected.len()], expected)], "{limit}");
+        }
+    }
+}
+
+/// The greater of an extent and a number is one of a run, too.
+#[test]
+fn the_greater_of_an_extent_and_a_number_is_an_extent() {
+    for (most, limit) in [("Max", 4), ("ReduceMax", 9)] {
+        let mut m = Model::new();
+        m.input("x", &[8]);
+        m.ints("limit", &[limit]);
+        m.ints("first", &[0]);
+        m.node("NonZero", &["x"], &["found"], &[]);
+        m.node("Squeeze", &["found", "first"], &["places"], &[]);
+        m.node("Shape", &["places"], &["count"], &[]);
+        if most == "Max" {
+            m.node("Max", &["count", "limit"], &["n"], &[]);
+        } else {
+            m.node("Concat", &["count", "limit"], &["both"], &[("axis", Attr::Int(0))]);
+            m.node("ReduceMax", &["both"], &["n"], &[]);
+        }
+        m.node("ConstantOfShape", &["n"], &["y"], &[]);
+        m.output("y");
+        let graph = import(m.bytes()).unwrap_or_else(|error| panic!("{most}: {error}"));
+        for count in [0, 3, 4, 6, 8] {
+            let x: Vec<f32> = (0..8).map(|i| f32::from(u8::from(i < count))).collect();
+            let expected = count.max(limit as usize);
+            assert_eq!(outputs(&graph, &[x]), [(vec![expected], vec![0.0; expected])], "{most} of {count}");
+        }
+    }
+}
+
 fn outputs_of_bounds(graph: &Graph) -> Vec<Vec<usize>> {
     graph.caller_outputs().iter().map(|&tensor| graph.tensors[tensor].dims.clone()).collect()
 }

@@ -220,7 +220,7 @@ fn made_of_sizes(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Passed>
         "Reshape" => bounded_shapes::reshape(ctx)?,
         "Resize" => bounded_images::resized(ctx)?,
         "Slice" => bounded_shapes::sliced_to_sizes(ctx)?,
-        _ => bounded_shapes::greatest(ctx)?,
+        _ => top_k(ctx)?,
     };
     match bounds {
         Some(bounds) if is_given.first() != Some(&true) || own == "ConstantOfShape" => Ok(Some(Passed::on(bounds))),
@@ -421,23 +421,29 @@ fn softmax(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Probl
     Ok(Some(bounds))
 }
 
-/// The result has as many places as the operand, but at most the number that the node states.
+/// The result has as many places as the operand, but at most the number that the node states, or those of an extent that
+/// is found in a run.
 fn top_k(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let along = ctx.axis(rank(ctx, 0), -1)?;
+    let told = ctx.sizes.get(1).and_then(|sizes| sizes.first().cloned().flatten());
     let most = match ctx.optional(1) {
         Some(_) => usize::try_from(ctx.integer(1, "number")?).unwrap_or(0),
         None => ctx.size("k", 0)?,
     };
     let neutral = if ctx.flag("largest", true)? { Neutral::Least } else { Neutral::Greatest };
     let mut passed = Vec::new();
-    for bounded in &ctx.bounds[0].clone() {
+    for bounded in &ctx.bounds.first().cloned().unwrap_or_default() {
         if bounded.axis != along {
             passed.push(bounded.clone());
             continue;
         }
         masks::mask(ctx, 0, std::slice::from_ref(bounded), neutral)?;
-        passed.extend(at_most(ctx, bounded, most)?);
+        if told.is_none() {
+            passed.extend(at_most(ctx, bounded, most)?);
+        }
     }
+    passed.extend(told.map(|size| BoundedAxis { axis: along, size }));
+    passed.sort_by_key(|bounded| bounded.axis);
     Ok(Some(passed))
 }
 

@@ -1,18 +1,17 @@
 //! Rules of operators that treat each axis alone, for axes whose extent a run gives or finds.
 
 use super::{
-    array::Array,
     bounded_joins::last_places,
-    derived_extents::derived,
+    derived_extents::{derived, limited},
     lower::{picked_by, two},
     node_lowering::NodeLowering,
-    value::{BoundedAxis, Computed, Size, Value},
+    value::{BoundedAxis, Value},
 };
 use crate::import::{
     common::axes::{named_axes, permutation},
     error::Problem,
 };
-use texpool_ops::graph::{Binary, ElementType, Op};
+use texpool_ops::graph::{Binary, ElementType};
 
 /// Operators of an image or signal that compute each item of a batch alone. Batches are their first axis.
 const BY_ITEM: [&str; 4] = ["BatchNormalization", "GlobalLpPool", "GroupNormalization", "LRN"];
@@ -63,18 +62,8 @@ pub(super) fn at_most(
     bounded: &BoundedAxis,
     most: usize,
 ) -> Result<Option<BoundedAxis>, Problem> {
-    let Size { count, least, bound } = &bounded.size;
-    if most >= *bound {
-        return Ok(Some(bounded.clone()));
-    }
-    if most <= *least {
-        return Ok(None);
-    }
-    let shape = count.layout.shape();
-    let limit = ctx.lowering.constant(&Array::of_ints(vec![1], ElementType::I64, vec![most as i64]), shape)?;
-    let tensor = ctx.emit(Op::Binary(Binary::Minimum), &[count.tensor, limit], shape)?;
-    let size = Size { count: Computed { tensor, ..count.clone() }, least: *least, bound: most };
-    Ok(Some(BoundedAxis { size, ..bounded.clone() }))
+    let size = limited(ctx, &bounded.size, Binary::Minimum, most)?;
+    Ok(size.map(|size| BoundedAxis { size, ..bounded.clone() }))
 }
 
 /// The places of an axis are looked up one repetition after another, by their remainder. The operator repeats the others.

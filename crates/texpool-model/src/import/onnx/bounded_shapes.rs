@@ -223,15 +223,6 @@ fn span(ctx: &mut NodeLowering<'_>, start: &Size, end: &Extent) -> Result<Option
     Ok(Some((two(ctx, Binary::Add, &places, &start, ElementType::I64)?, extent)))
 }
 
-/// Such an extent is the number of the greatest values. The values that they are taken from have a fixed number.
-pub(super) fn greatest(ctx: &NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
-    let mut result = extents_of(ctx, 0);
-    let along = ctx.axis(result.len(), -1)?;
-    let (Extent::Is(_), Some(size)) = (&result[along], size(ctx, 1, 0)) else { return Ok(None) };
-    result[along] = Extent::Size(size.clone());
-    Ok(Some(bounded(&result)))
-}
-
 /// Flattening keeps such an extent, or a multiple of it, if it is the only one of its side and the first axis apart from ones.
 pub(super) fn flatten(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let own = extents_of(ctx, 0);

@@ -58,6 +58,33 @@ pub(super) fn derived_in(
     Ok(Size { count: Computed { tensor, ..count.clone() }, least, bound })
 }
 
+/// Returns the smaller of an extent and a number, or with [`Binary::Maximum`] the greater. `None` if that is the number in
+/// each run.
+pub(super) fn limited(
+    ctx: &mut NodeLowering<'_>,
+    size: &Size,
+    binary: Binary,
+    number: usize,
+) -> Result<Option<Size>, Problem> {
+    let Size { count, least, bound } = size;
+    let [always, never] = match binary {
+        Binary::Minimum => [number >= *bound, number <= *least],
+        _ => [number <= *least, number >= *bound],
+    };
+    if always || never {
+        return Ok(always.then(|| size.clone()));
+    }
+    let shape = count.layout.shape();
+    let operand = Array::of_ints(vec![1], ElementType::I64, vec![number as i64]);
+    let operand = ctx.lowering.constant(&operand, shape)?;
+    let tensor = ctx.lowering.emit(Op::Binary(binary), &[count.tensor, operand], shape)?;
+    let (least, bound) = match binary {
+        Binary::Minimum => (*least, number),
+        _ => (number, *bound),
+    };
+    Ok(Some(Size { count: Computed { tensor, ..count.clone() }, least, bound }))
+}
+
 /// Returns the greatest known number of which the differences between possible extents are multiples.
 pub(super) fn step(ctx: &NodeLowering<'_>, size: &Size) -> usize {
     ctx.lowering.open.sources.get(&size.count.tensor).map_or(1, |(_, [factor, _])| factor.unsigned_abs() as usize)

@@ -8,7 +8,7 @@ use std::mem;
 
 use super::{
     array::{Array, MAX_RANK},
-    derived_extents::{derived, difference},
+    derived_extents::{derived, difference, limited},
     layout::AtomLayout,
     lower::kept_range,
     node_lowering::NodeLowering,
@@ -16,7 +16,7 @@ use super::{
     value::{BoundedAxis, Computed, MOST_PLACES, Size, Sizes, Value},
 };
 use crate::import::error::Problem;
-use texpool_ops::graph::ElementType;
+use texpool_ops::graph::{Binary, ElementType};
 
 /// Operators that move elements, and which of their operands hold those.
 const MOVES: [(&str, &[usize]); 12] = [
@@ -54,8 +54,10 @@ pub(super) fn of_results(
     if own == "Equal" {
         return Ok(never_equal(ctx).then(Vec::new));
     }
-    if let Some(sizes) = scaled(ctx, own)? {
-        return Ok(Some(vec![sizes]));
+    for arithmetic in [scaled, compared] {
+        if let Some(sizes) = arithmetic(ctx, own)? {
+            return Ok(Some(vec![sizes]));
+        }
     }
     let Some((_, moved)) = MOVES.iter().find(|(name, _)| *name == own) else { return Ok(None) };
     let is_moved = |position: usize| moved.is_empty() || moved.contains(&position);
@@ -139,6 +141,46 @@ fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Proble
         result.push(Some(derived(ctx, size, formula)?));
     }
     Ok(Some(result))
+}
+
+/// Returns the extent that the least or greatest of numbers and one extent is. `None` for other operators, and for several
+/// extents.
+fn compared(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Problem> {
+    let (binary, operands) = match own {
+        "Min" => (Binary::Minimum, ctx.operands.len()),
+        "Max" => (Binary::Maximum, ctx.operands.len()),
+        "ReduceMin" => (Binary::Minimum, 1),
+        "ReduceMax" => (Binary::Maximum, 1),
+        _ => return Ok(None),
+    };
+    let (mut extent, mut limits): (Option<Size>, Vec<i64>) = (None, Vec::new());
+    for position in 0..operands {
+        let value = ctx.operand(position)?;
+        let Some(numbers) = value.known().and_then(Array::to_i64) else { return Ok(None) };
+        // One axis is reduced, and operands of one element are compared, so that the result has one element.
+        if value.dims().len() > 1 || (operands > 1 && numbers.len() != 1) {
+            return Ok(None);
+        }
+        let sizes = ctx.sizes.get(position).map(Vec::as_slice).unwrap_or_default();
+        for (place, &number) in numbers.iter().enumerate() {
+            match (sizes.get(place).and_then(Option::as_ref), &extent) {
+                (None, _) => limits.push(number),
+                (Some(size), None) => extent = Some(size.clone()),
+                (Some(size), Some(other)) if size.is_like(other) => {}
+                (Some(_), Some(_)) => return Ok(None),
+            }
+        }
+    }
+    let Some(mut size) = extent else { return Ok(None) };
+    for limit in limits {
+        // A number that no extent reaches is as good as the greatest extent.
+        let limit = usize::try_from(limit).unwrap_or(0).min(MOST_PLACES);
+        match limited(ctx, &size, binary, limit)? {
+            Some(other) => size = other,
+            None => return Ok(Some(Sizes::new())),
+        }
+    }
+    Ok(Some(vec![Some(size)]))
 }
 
 /// Returns by how much an extent is greater than another one: a number, or an extent.
