@@ -31,6 +31,7 @@ mod inputs;
 mod less;
 mod lines;
 mod man;
+mod memories;
 mod micro;
 mod model_source;
 mod models;

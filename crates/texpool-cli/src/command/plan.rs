@@ -9,7 +9,7 @@ use super::{
     error::CliError,
     fitting::Plain,
     help::RESEARCH,
-    hint,
+    hint, memories,
     micro::{self, MicroArgs},
     operator_profiles::{self, ProfileOutput},
     out, picture,
@@ -31,7 +31,7 @@ use texpool_compile::{
 };
 use texpool_model::rewrite::{RULES, Rule, Rules};
 use texpool_ops::graph::Graph;
-use texpool_plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies};
+use texpool_plan::{Memory, Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -83,6 +83,18 @@ pub(super) struct Args {
         help_heading = "Plan"
     )]
     capacity: Option<u64>,
+    /// With --records: place each in one of several memories, such as --memory sram=512KiB --memory dram, at the least
+    /// cost. A column named like a memory has a record's cost there, empty where it may not be. Without such columns,
+    /// as many bytes as possible are in the earlier memories.
+    #[arg(
+        long,
+        value_name = "NAME[=SIZE]",
+        value_parser = memories::memory,
+        requires = "records",
+        conflicts_with_all = ["strategy", "capacity", "arena"],
+        help_heading = "Plan"
+    )]
+    memory: Vec<Memory>,
     /// Limit the search to this time and use the best plans so far; `none` searches to the end. Default: 6 for the
     /// table of plans, 10 with --records, and 30 for a single plan and --front.
     #[arg(long, value_name = "SECONDS", value_parser = progress::deadline, help_heading = "Search")]
@@ -90,7 +102,7 @@ pub(super) struct Args {
     /// Do not use or write the cache of plans.
     #[arg(long, help_heading = "Search")]
     no_cache: bool,
-    /// With --records: write the plan as minimalloc's CSV with an offset for each record. With --arena: write a copy of
+    /// With --records: write the plan as minimalloc's CSV with an offset for each record, and its memory. With --arena: write a copy of
     /// the model with the plan.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     write: Option<PathBuf>,
@@ -115,12 +127,19 @@ pub(super) struct Args {
     )]
     align: u64,
     /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
-    /// that runtime use the plan.
-    #[arg(long, conflicts_with_all = ["records", "why", "front", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
+    /// that runtime use the plan. With --records: place all records in one arena, as they are with alignments.
+    #[arg(long, conflicts_with_all = ["why", "front", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
     arena: bool,
     /// With --arena: leave room for the scratch buffer of an operator's kernel, such as 12=4096. Operators are counted
     /// from 0. Repeat for each buffer.
-    #[arg(long, value_name = "OPERATOR=SIZE", value_parser = micro::scratch, requires = "arena", help_heading = "Plan")]
+    #[arg(
+        long,
+        value_name = "OPERATOR=SIZE",
+        value_parser = micro::scratch,
+        requires = "arena",
+        conflicts_with = "records",
+        help_heading = "Plan"
+    )]
     scratch: Vec<(usize, u64)>,
     /// Limit on the relaxations that the exact solver may solve.
     #[arg(long, value_name = "N", default_value_t = 20_000, help_heading = RESEARCH)]
@@ -143,8 +162,8 @@ pub(super) struct Args {
     #[arg(
         long,
         conflicts_with_all = [
-            "details", "published", "why", "front", "measure", "objective", "budget", "strategy", "capacity", "arena",
-            "write", "records_out"
+            "details", "published", "why", "front", "measure", "objective", "budget", "strategy", "capacity", "memory",
+            "arena", "write", "records_out"
         ],
         help_heading = RESEARCH
     )]
@@ -203,6 +222,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let records_args = RecordsArgs {
             strategy,
             capacity: args.capacity,
+            arena: args.arena,
+            memories: &args.memory,
             deadline: args.deadline,
             nodes: args.nodes,
             picture: args.picture.as_deref(),
@@ -212,8 +233,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return records::run(path, &records_args, json);
     }
     // clap does not enforce a required flag that conflicts with a given one, like --records with a model.
-    if args.capacity.is_some() {
-        return Err(CliError::Usage("--capacity goes with --records FILE, not with a model".into()));
+    for (name, given) in [("--capacity", args.capacity.is_some()), ("--memory", !args.memory.is_empty())] {
+        if given {
+            return Err(CliError::Usage(format!("{name} goes with --records FILE, not with a model")));
+        }
     }
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));

@@ -12,6 +12,7 @@ use super::{
     args::StrategyArg,
     capacity::CapacityAnswer,
     error::CliError,
+    memories::{self, MemoriesArgs},
     out, picture,
     progress::{self, Deadline},
     stopped,
@@ -21,7 +22,7 @@ use crate::{
     report::grouped,
 };
 use texpool_plan::{
-    Layout, LayoutError, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
+    Layout, LayoutError, Memory, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
     check_layout, compare_strategies,
     io::{RecordSet, buffers_from_text, to_minimalloc},
     offsets::{Fit, fit},
@@ -35,6 +36,10 @@ const DEADLINE: Duration = Duration::from_secs(10);
 pub(super) struct RecordsArgs<'a> {
     pub(super) strategy: StrategyArg,
     pub(super) capacity: Option<u64>,
+    /// Place all records in one arena, also those that could share objects.
+    pub(super) arena: bool,
+    /// Place every record in one of these memories, unless there are none.
+    pub(super) memories: &'a [Memory],
     pub(super) deadline: Option<Deadline>,
     /// Maximum number of relaxations for the exact solver.
     pub(super) nodes: u64,
@@ -48,6 +53,11 @@ pub(super) struct RecordsArgs<'a> {
 
 pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(), CliError> {
     let text = read_text(path)?;
+    let deadline = args.deadline.map_or(Some(DEADLINE), |deadline| deadline.0);
+    let &RecordsArgs { capacity, memories, picture, write, files, .. } = args;
+    if !memories.is_empty() {
+        return memories::run(path, &text, &MemoriesArgs { memories, deadline, picture, write, files }, json);
+    }
     let wrong = |source| CliError::Records { path: path.into(), source };
     let mut buffers = buffers_from_text(&text).map_err(wrong)?;
     // Releases up to 256 MiB, which the search may need.
@@ -57,19 +67,17 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     if buffers.iter().all(|buffer| buffer.offset.is_some()) {
         buffers.iter_mut().for_each(|buffer| buffer.offset = None);
     }
-    let deadline = args.deadline.map_or(Some(DEADLINE), |deadline| deadline.0);
-    let Some(set) = RecordSet::from_buffers(&buffers) else {
+    let Some(set) = RecordSet::from_buffers(&buffers).filter(|_| !args.arena) else {
         if args.strategy != StrategyArg::One(Planner::Best) {
             let why = "alignments, gaps and given places go with the strategy `best` only";
             return Err(CliError::Usage(format!("{}: {why}", printable(path))));
         }
-        let &RecordsArgs { capacity, picture, write, files, .. } = args;
         let arena_args = ArenaArgs { capacity, deadline, picture, write, files };
         return arena::run(path, buffers, &arena_args, json);
     };
     drop(buffers);
     let begun = Instant::now();
-    let (layout, stopped, code) = progress::with_progress(deadline, |control| match (args.capacity, args.strategy) {
+    let (layout, stopped, code) = progress::with_progress(deadline, |control| match (capacity, args.strategy) {
         (Some(capacity), _) => fitted(&set, capacity, json, control),
         (None, StrategyArg::All | StrategyArg::One(Planner::Best)) => compared(&set, args.nodes, json, control),
         (None, StrategyArg::One(planner)) => chosen(&set, planner, args.nodes, json, control),
@@ -81,12 +89,10 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     })?;
     stopped::say(stopped, begun);
     if let Some(layout) = layout {
-        picture::write(args.picture, args.files, || {
-            Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?)
-        })?;
-        if let Some(to) = args.write {
+        picture::write(picture, files, || Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?))?;
+        if let Some(to) = write {
             let csv = to_minimalloc(&set, Some(&layout))?;
-            args.files.write(to, csv.as_bytes())?;
+            files.write(to, csv.as_bytes())?;
         }
     }
     stopped::exit(stopped, code)

@@ -74,6 +74,7 @@ fn documents_of_plans_fit_their_schemas() {
         &["plan", "--records", RECORDS, "--deadline", "1"],
         &["plan", "--records", RECORDS, "--strategy", "greedy_by_size"],
         &["plan", "--records", RECORDS, "--capacity", "1GiB"],
+        &["plan", "--records", RECORDS, "--memory", "sram=64KiB", "--memory", "dram", "--deadline", "1"],
         &["plan", "--records", csv],
         &["plan", "--published"],
         &["plan", TINY, "--arena"],

@@ -33,6 +33,7 @@ mod help;
 #[cfg(unix)]
 mod inputs;
 mod io;
+mod memories;
 #[cfg(unix)]
 mod open_extents;
 mod operator_profiles;

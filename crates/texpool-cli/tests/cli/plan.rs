@@ -345,3 +345,44 @@ fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
     let (code, _, err) = texpool(&["plan", "--records", &clash]);
     assert!(code == Some(1) && err.contains("buffer 0 (a): its given place overlaps that of buffer 1"), "{err}");
 }
+
+/// Records that could share objects are placed in one arena on request, which takes less.
+#[test]
+fn records_without_alignments_are_placed_in_one_arena_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.csv");
+    fs::write(&records, "id,lower,upper,size\na,0,2,8\nb,1,3,4\nc,2,4,8\n").unwrap();
+    let plan = ["plan", "--records", records.to_str().unwrap(), "--arena"];
+    let (code, out, err) = texpool(&plan);
+    assert!(code == Some(0) && out.starts_with("one arena of 12; the widest step needs as much, "), "{out}{err}");
+    for wrong in [&["--strategy", "naive"][..], &["--scratch", "0=16"], &["--memory", "sram"]] {
+        assert_eq!(texpool(&[&plan[..], wrong].concat()).0, Some(2), "{wrong:?}");
+    }
+}
+
+/// Planning in passes, as Pisarchyk and Lee propose for tensors whose sizes become known during inference: tensors of
+/// the first pass stay where they are, and those of the next are placed around them.
+#[test]
+fn a_second_pass_keeps_the_places_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (first, planned, both) = (path("first.csv"), path("planned.csv"), path("both.csv"));
+    fs::write(&first, "id,lower,upper,size\na,0,2,8\nb,1,6,4\nc,5,7,8\n").unwrap();
+    let (code, _, err) = texpool(&["plan", "--records", &first, "--arena", "--write", &planned]);
+    assert_eq!(code, Some(0), "{err}");
+    let earlier = fs::read_to_string(&planned).unwrap();
+    fs::write(&both, earlier.clone() + "d,2,5,6,\ne,4,5,5,\n").unwrap();
+    let total = |args: &[&str]| {
+        let (code, out, err) = texpool(&[&["plan", "--arena", "--json", "--records"], args].concat());
+        assert_eq!(code, Some(0), "{err}");
+        let plan: Value = serde_json::from_str(&out).unwrap();
+        assert_ne!(plan["proof"], "unproven");
+        plan["total"].as_u64().unwrap()
+    };
+    // `b` lies above `a` and leaves no room for both new tensors below it.
+    assert_eq!(total(&[&both, "--write", &planned]), 17);
+    let written = fs::read_to_string(&planned).unwrap();
+    assert!(written.starts_with(&earlier), "{written}");
+    // Planned anew, they take the widest step.
+    assert_eq!(total(&[&planned]), 15);
+}

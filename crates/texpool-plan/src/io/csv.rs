@@ -1,11 +1,15 @@
 //! CSV readers for two formats. Minimalloc's is `id,lower,upper,size[,alignment][,hint][,gaps][,offset]` with `upper`
-//! exclusive; the other is `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are
+//! exclusive, and columns for memories; the other is `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are
 //! found by name.
 
-use super::{csv_rows::each_row, record_set::RecordSet};
+use super::{
+    csv_rows::{Row, each_row},
+    record_set::RecordSet,
+};
 use crate::{
     buffers::{Buffer, Part},
     error::PlanError,
+    memories::{Memory, MemoryChoice},
     record::UsageRecord,
 };
 
@@ -25,7 +29,7 @@ use crate::{
 pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
     let mut records = Vec::new();
     let mut offsets: Option<Vec<u64>> = None;
-    let names = each_row(text, |row, _| {
+    let names = each_row(text, &[], |row, _| {
         let refused = |part, what| row.contradiction(part, format!("a usage record has no {what}"));
         if row.align()? != 1 {
             return refused(Part::Align, "alignment");
@@ -52,6 +56,7 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
 ///   gap. `TO` is the last step if the file has `end`.
 /// - `offset`: the fixed offset of the buffer; empty if it may have any.
 /// - `hint`: the offset in an earlier plan; empty or negative if it has none.
+/// - `memory`, which [`memories_to_csv`](super::memories_to_csv()) writes, is ignored.
 ///
 /// ```
 /// use texpool_plan::{ArenaPlanner, io::{buffers_from_csv, buffers_to_csv}};
@@ -69,20 +74,68 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
 /// [`PlanError::Parse`] with the line and column of the error.
 pub fn buffers_from_csv(text: &str) -> Result<Vec<Buffer>, PlanError> {
     let mut buffers = Vec::new();
-    each_row(text, |row, names| {
-        let Some(end) = row.last.checked_add(1) else {
-            return row.contradiction(Part::Life, format!("step {} is too large", row.last));
-        };
-        let mut buffer = Buffer::new(row.first..end, row.size).aligned(row.align()?);
-        buffer.name = names.last().cloned().unwrap_or_default();
-        buffer.gaps = row.gaps()?;
-        buffer.offset = row.offset_if_given()?;
-        buffer.hint = row.hint()?;
-        if let Some((part, why)) = buffer.contradiction() {
-            return row.contradiction(part, why);
-        }
-        buffers.push(buffer);
+    each_row(text, &[], |row, names| {
+        buffers.push(buffer_of(row, names)?);
         Ok(())
     })?;
     Ok(buffers)
+}
+
+/// Reads buffers like [`buffers_from_csv`], with the memories that each may be in. A column named like a memory has the
+/// cost of placing the buffer there; the buffer may not be in a memory for which its field is empty, or that has no
+/// column. If the file has no such column, every buffer may be in every memory: the first costs nothing, and each later
+/// one the buffer's size more than the one before, so that as much as possible is in the earlier memories.
+///
+/// ```
+/// use texpool_plan::{MemoriesPlanner, Memory, io::memory_choices_from_csv};
+///
+/// let memories = [Memory::new().named("sram").capacity(10), Memory::new().named("dram")];
+/// let text = "id,lower,upper,size,sram,dram\na,0,2,8,8,80\nb,1,3,6,6,60\nc,2,4,4,,40\n";
+/// let mut planner = MemoriesPlanner::new(memories.clone());
+/// for (buffer, choices) in memory_choices_from_csv(text, &memories)? {
+///     planner.add(buffer, choices);
+/// }
+/// assert_eq!(planner.plan()?.cost, 8 + 60 + 40);
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// # Errors
+/// [`PlanError::Parse`] with the line and column of the error.
+pub fn memory_choices_from_csv(text: &str, memories: &[Memory]) -> Result<Vec<(Buffer, Vec<MemoryChoice>)>, PlanError> {
+    let own: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
+    let mut buffers = Vec::new();
+    each_row(text, &own, |row, names| {
+        let buffer = buffer_of(row, names)?;
+        let choices = if row.has_own() {
+            let cost = |memory| Ok(row.own(memory)?.map(|cost| MemoryChoice { memory, cost }));
+            (0..memories.len()).filter_map(|memory| cost(memory).transpose()).collect::<Result<_, PlanError>>()?
+        } else {
+            costs_by_size(&buffer, memories)
+        };
+        buffers.push((buffer, choices));
+        Ok(())
+    })?;
+    Ok(buffers)
+}
+
+/// Returns every memory as a choice, each with the buffer's size more than the one before.
+pub(super) fn costs_by_size(buffer: &Buffer, memories: &[Memory]) -> Vec<MemoryChoice> {
+    let choice = |memory| MemoryChoice { memory, cost: buffer.size.saturating_mul(memory as u64) };
+    (0..memories.len()).map(choice).collect()
+}
+
+/// Returns the buffer of a row.
+fn buffer_of(row: &Row<'_>, names: &[String]) -> Result<Buffer, PlanError> {
+    let Some(end) = row.last.checked_add(1) else {
+        return row.contradiction(Part::Life, format!("step {} is too large", row.last));
+    };
+    let mut buffer = Buffer::new(row.first..end, row.size).aligned(row.align()?);
+    buffer.name = names.last().cloned().unwrap_or_default();
+    buffer.gaps = row.gaps()?;
+    buffer.offset = row.offset_if_given()?;
+    buffer.hint = row.hint()?;
+    match buffer.contradiction() {
+        Some((part, why)) => row.contradiction(part, why),
+        None => Ok(buffer),
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
 /// The four required columns.
 const MINIMALLOC: [&str; 4] = ["id", "lower", "upper", "size"];
 const USAGE: [&str; 4] = ["tensor", "first_op", "last_op", "size_bytes"];
-const ALSO: [&str; 6] = ["alignment", "hint", "gaps", "offset", "shape", "name"];
+const ALSO: [&str; 7] = ["alignment", "hint", "gaps", "offset", "memory", "shape", "name"];
 /// Alternative column names that minimalloc accepts.
 const SYNONYMS: [(&str, &str); 5] =
     [("buffer", "id"), ("buffer_id", "id"), ("begin", "lower"), ("start", "lower"), (LAST, "upper")];
@@ -31,6 +31,8 @@ struct Columns {
     hint: Option<usize>,
     gaps: Option<usize>,
     offset: Option<usize>,
+    /// Positions of the caller's own columns, in the caller's order.
+    own: Vec<Option<usize>>,
     /// Set if the end of an interval is one past the last step.
     exclusive: bool,
 }
@@ -47,13 +49,15 @@ pub(super) struct Row<'a> {
 }
 
 /// Calls `visit` with each row and all names read up to then; the last one is the name of the row. Returns all names.
+/// The file may have columns named `own`, which both formats lack.
 pub(super) fn each_row(
     text: &str,
+    own: &[&str],
     mut visit: impl FnMut(&Row<'_>, &[String]) -> Result<(), PlanError>,
 ) -> Result<Vec<String>, PlanError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let Some((at, header)) = lines.next() else { return wrong(1, 1, "there is no header") };
-    let columns = Columns::read(at + 1, &split(at + 1, header)?)?;
+    let columns = Columns::read(at + 1, &split(at + 1, header)?, own)?;
     let mut names: Vec<String> = Vec::new();
     let mut seen = NameIndex::default();
     let mut line_of: Vec<usize> = Vec::new();
@@ -79,7 +83,8 @@ pub(super) fn each_row(
 }
 
 impl Columns {
-    fn read(line: usize, header: &[Field]) -> Result<Self, PlanError> {
+    fn read(line: usize, header: &[Field], own: &[&str]) -> Result<Self, PlanError> {
+        let known = [&MINIMALLOC[..], &USAGE, &ALSO].concat();
         let mut names: Vec<String> = Vec::new();
         let mut last_inclusive = false;
         for (column, written) in header {
@@ -89,7 +94,7 @@ impl Columns {
                 let also = if name == written { String::new() } else { format!(", as another name of `{name}`") };
                 return wrong(line, *column, format!("column `{written}` is there twice{also}"));
             }
-            if ![&MINIMALLOC[..], &USAGE, &ALSO].concat().contains(&name) {
+            if !known.contains(&name) && !own.contains(&name) {
                 return wrong(line, *column, format!("column `{name}` is not known"));
             }
             last_inclusive |= written == LAST;
@@ -108,7 +113,9 @@ impl Columns {
         }
         let [id, first, end, size] = indices;
         let (align, hint, gaps, offset) = (find("alignment"), find("hint"), find("gaps"), find("offset"));
-        Ok(Self { id, first, end, size, align, hint, gaps, offset, exclusive: minimalloc && !last_inclusive, names })
+        let own = own.iter().map(|name| find(name).filter(|_| !known.contains(name))).collect();
+        let exclusive = minimalloc && !last_inclusive;
+        Ok(Self { id, first, end, size, align, hint, gaps, offset, own, exclusive, names })
     }
 
     fn row<'a>(&'a self, line: usize, fields: &'a [Field]) -> Result<Row<'a>, PlanError> {
@@ -152,6 +159,17 @@ impl Row<'_> {
     pub(super) fn offset_if_given(&self) -> Result<Option<u64>, PlanError> {
         let empty = self.columns.offset.is_some_and(|index| self.fields[index].1.trim().is_empty());
         if empty { Ok(None) } else { self.offset() }
+    }
+
+    /// Returns whether the file has any of the caller's own columns.
+    pub(super) fn has_own(&self) -> bool {
+        self.columns.own.iter().any(Option::is_some)
+    }
+
+    /// Returns the number in one of the caller's own columns; `None` if the field is empty or the column is absent.
+    pub(super) fn own(&self, at: usize) -> Result<Option<u64>, PlanError> {
+        let given = self.columns.own[at].filter(|&index| !self.fields[index].1.trim().is_empty());
+        given.map(|index| self.columns.number(self.line, self.fields, index)).transpose()
     }
 
     /// Returns the buffer's offset in an earlier plan, if the field holds a number that is not negative.

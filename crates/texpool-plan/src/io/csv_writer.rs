@@ -7,6 +7,7 @@ use crate::{
     buffers::{ArenaPlan, Buffer, BufferGap},
     error::{InputError, PlanError},
     layout::Layout,
+    memories::{MemoriesPlan, Memory},
     offsets::back_to_back,
     record::UsageRecord,
 };
@@ -22,14 +23,42 @@ pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<St
     if let Some(count) = plan.map(|plan| plan.offsets.len()).filter(|&count| count != buffers.len()) {
         return Err(InputError::LengthMismatch { what: "offsets", expected: buffers.len(), found: count }.into());
     }
-    let row = |(index, b): (usize, &Buffer)| MinimallocRow {
-        name: if b.name.is_empty() { index.to_string() } else { quoted(&b.name) },
-        live: b.live.clone(),
-        size: b.size,
-        align: b.align,
-        hint: b.hint,
-        gaps: b.gaps.iter().map(gap_text).collect::<Vec<_>>().join(" "),
-        offset: plan.map(|plan| plan.offsets[index]).or(b.offset),
+    let row = |(index, b): (usize, &Buffer)| {
+        let offset = plan.map(|plan| plan.offsets[index]).or(b.offset);
+        MinimallocRow { offset, ..MinimallocRow::of(index, b) }
+    };
+    Ok(minimalloc_text(&buffers.iter().enumerate().map(row).collect::<Vec<_>>()))
+}
+
+/// Writes minimalloc's CSV like [`buffers_to_csv`], with a column `memory` that names the memory of each buffer, and
+/// the offset in that memory.
+///
+/// ```
+/// use texpool_plan::{Buffer, MemoriesPlanner, Memory, io::memories_to_csv};
+///
+/// let memories = [Memory::new().named("sram").capacity(8), Memory::new().named("dram")];
+/// let buffers = [Buffer::new(0..2, 8).named("a"), Buffer::new(1..3, 6).named("b")];
+/// let mut planner = MemoriesPlanner::new(memories.clone());
+/// buffers.iter().for_each(|buffer| {
+///     planner.add(buffer.clone(), [(0, 0), (1, buffer.size)]);
+/// });
+/// let text = memories_to_csv(&buffers, &memories, &planner.plan()?)?;
+/// assert_eq!(text, "id,lower,upper,size,memory,offset\na,0,2,8,sram,0\nb,1,3,6,dram,0\n");
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// # Errors
+/// [`PlanError::Input`] if the number of places in the plan differs from the number of buffers.
+pub fn memories_to_csv(buffers: &[Buffer], memories: &[Memory], plan: &MemoriesPlan) -> Result<String, PlanError> {
+    if plan.places.len() != buffers.len() {
+        let (expected, found) = (buffers.len(), plan.places.len());
+        return Err(InputError::LengthMismatch { what: "places", expected, found }.into());
+    }
+    let row = |(index, b): (usize, &Buffer)| {
+        let place = plan.places[index];
+        let name = memories.get(place.memory).map(|memory| memory.name.as_str()).filter(|name| !name.is_empty());
+        let memory = name.map_or_else(|| place.memory.to_string(), quoted);
+        MinimallocRow { memory: Some(memory), offset: Some(place.offset), ..MinimallocRow::of(index, b) }
     };
     Ok(minimalloc_text(&buffers.iter().enumerate().map(row).collect::<Vec<_>>()))
 }
@@ -62,6 +91,7 @@ pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String,
             align: 1,
             hint: None,
             gaps: String::new(),
+            memory: None,
             offset: arena.as_ref().map(|arena| arena.places[record].offset),
         })
     };
@@ -89,7 +119,25 @@ struct MinimallocRow {
     hint: Option<u64>,
     /// The gaps, already formatted.
     gaps: String,
+    /// The name of the memory, already quoted.
+    memory: Option<String>,
     offset: Option<u64>,
+}
+
+impl MinimallocRow {
+    /// Returns the row of a buffer without a place. A buffer without a name gets its number.
+    fn of(index: usize, b: &Buffer) -> Self {
+        Self {
+            name: if b.name.is_empty() { index.to_string() } else { quoted(&b.name) },
+            live: b.live.clone(),
+            size: b.size,
+            align: b.align,
+            hint: b.hint,
+            gaps: b.gaps.iter().map(gap_text).collect::<Vec<_>>().join(" "),
+            memory: None,
+            offset: None,
+        }
+    }
 }
 
 /// Formats the header and the rows, with all columns that any row needs, in minimalloc's order.
@@ -97,12 +145,19 @@ fn minimalloc_text(rows: &[MinimallocRow]) -> String {
     let with_align = rows.iter().any(|row| row.align != 1);
     let with_hint = rows.iter().any(|row| row.hint.is_some());
     let with_gaps = rows.iter().any(|row| !row.gaps.is_empty());
+    let with_memory = rows.iter().any(|row| row.memory.is_some());
     let with_offset = rows.iter().any(|row| row.offset.is_some());
     let mut text = String::from("id,lower,upper,size");
-    let also = [(with_align, ",alignment"), (with_hint, ",hint"), (with_gaps, ",gaps"), (with_offset, ",offset")];
+    let also = [
+        (with_align, ",alignment"),
+        (with_hint, ",hint"),
+        (with_gaps, ",gaps"),
+        (with_memory, ",memory"),
+        (with_offset, ",offset"),
+    ];
     also.into_iter().filter(|(there, _)| *there).for_each(|(_, column)| text += column);
     text.push('\n');
-    for MinimallocRow { name, live, size, align, hint, gaps, offset } in rows {
+    for MinimallocRow { name, live, size, align, hint, gaps, memory, offset } in rows {
         // Writing to a string cannot fail.
         let _ = write!(text, "{name},{},{},{size}", live.start, live.end);
         if with_align {
@@ -113,6 +168,9 @@ fn minimalloc_text(rows: &[MinimallocRow]) -> String {
         }
         if with_gaps {
             let _ = write!(text, ",{gaps}");
+        }
+        if with_memory {
+            let _ = write!(text, ",{}", memory.as_deref().unwrap_or_default());
         }
         if with_offset {
             text += &offset.map_or(",".to_owned(), |offset| format!(",{offset}"));
