@@ -364,7 +364,6 @@ fn operators_that_mix_the_places_are_refused() {
     let plain: &[Node<'_>] = &[
         ("ArgMax", &["c"], &axis(0)),
         ("Hardmax", &["c"], &axis(0)),
-        ("Concat", &["c", "c"], &axis(0)),
         ("Concat", &["c", "rows"], &axis(1)),
         ("Add", &["c", "rows"], &[]),
         ("Size", &["c"], &[]),
@@ -380,6 +379,50 @@ fn operators_that_mix_the_places_are_refused() {
         let refusal = refusal(|m| m.node(op, operands, &["y"], attributes));
         assert!(refusal.contains(op), "{op}: {refusal}");
         assert!(refusal.contains("is found in a run, and is at most 3"), "{op}: {refusal}");
+    }
+}
+
+/// Tensors with several extents of a run are joined without the places behind these.
+#[test]
+fn selections_are_joined_one_behind_the_other() {
+    for parts in [&["a", "b"][..], &["a", "b", "a"], &["fixed", "a", "fixed", "b", "fixed"], &["b", "fixed", "b"]] {
+        let mut m = Model::new();
+        m.input("x", &[6, 2]);
+        m.floats("fixed", &[2, 2], &[10.0, 11.0, 12.0, 13.0]);
+        m.input("flags", &[6]);
+        m.ints("zero", &[0]);
+        m.ints("two", &[2]);
+        m.node("Cast", &["flags"], &["of_a"], &[("to", Attr::Int(9))]);
+        m.node("Not", &["of_a"], &["of_b"], &[]);
+        for name in ["a", "b"] {
+            m.node("Compress", &["x", &format!("of_{name}")], &[name], &[("axis", Attr::Int(0))]);
+        }
+        m.node("Concat", parts, &["joined"], &[("axis", Attr::Int(0))]);
+        m.node("Concat", parts, &["again"], &[("axis", Attr::Int(0))]);
+        // Both have the same extent.
+        m.node("Add", &["joined", "again"], &["y"], &[]);
+        m.output("y");
+        let graph = import(m.bytes()).unwrap_or_else(|error| panic!("{parts:?}: {error}"));
+        let x: Vec<f32> = (0..12).map(|i| i as f32).collect();
+        for chosen in [0b000000, 0b111111, 0b010110, 0b100001] {
+            let flags: Vec<f32> = (0..6).map(|i| f32::from(u8::from(chosen >> i & 1 == 1))).collect();
+            let part = |name: &str| -> Vec<f32> {
+                match name {
+                    "fixed" => vec![10.0, 11.0, 12.0, 13.0],
+                    _ => {
+                        let wanted = f32::from(u8::from(name == "a"));
+                        x.chunks(2)
+                            .zip(&flags)
+                            .filter(|(_, flag)| **flag == wanted)
+                            .flat_map(|(row, _)| row.to_vec())
+                            .collect()
+                    }
+                }
+            };
+            let expected: Vec<f32> = parts.iter().flat_map(|name| part(name)).map(|value| 2.0 * value).collect();
+            let found = outputs(&graph, &[x.clone(), flags]);
+            assert_eq!(found, [(vec![expected.len() / 2, 2], expected)], "{parts:?}, {chosen:b}");
+        }
     }
 }
 
@@ -400,31 +443,95 @@ fn branch(operand: &str, op: &str) -> Attr {
     Attr::Branch(body)
 }
 
+/// A branch gives what a run finds in it: one that is taken, or both with the same extent.
 #[test]
-fn bodies_make_no_such_extents_and_only_a_branch_that_is_taken_passes_them_on() {
-    for (condition, operand, op, reason) in
-        [("yes", "x", "NonZero", "inside a body or function"), ("computed", "c", "Relu", "only one branch can give it")]
-    {
+fn branches_give_what_a_run_finds() {
+    let graph = |condition: &str, branches: [Attr; 2]| {
+        let [then, other] = branches;
+        let mut m = Model::new();
+        m.input("x", &[3, 2]);
+        m.input("flags", &[3]);
+        m.ints("zero", &[0]);
+        m.tensor("no", 9, &[], &super::support::onnx::bytes(9, &[0]));
+        m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+        m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
+        m.node("Gather", &["condition", "zero"], &["first"], &[]);
+        m.node("If", &[condition], &["y"], &[("then_branch", then), ("else_branch", other)]);
+        m.output("y");
+        import(m.bytes()).unwrap_or_else(|error| panic!("{condition}: {error}"))
+    };
+    let x: Vec<f32> = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let [last_two, outer_two] = [vec![0.0, 1.0, 1.0], vec![1.0, 0.0, 1.0]];
+
+    let taken = graph("no", [branch("c", "Shape"), branch("c", "Neg")]);
+    assert_eq!(outputs(&taken, &[x.clone(), last_two.clone()]), [(vec![2, 2], vec![-3.0, -4.0, -5.0, -6.0])]);
+
+    let inside = graph("no", [branch("c", "Shape"), branch("flags", "NonZero")]);
+    assert_eq!(outputs(&inside, &[x.clone(), last_two.clone()]), [(vec![1, 2], vec![1.0, 2.0])]);
+
+    let alike = graph("first", [branch("c", "Neg"), branch("c", "Relu")]);
+    assert_eq!(outputs(&alike, &[x.clone(), last_two]), [(vec![2, 2], vec![3.0, 4.0, 5.0, 6.0])]);
+    assert_eq!(outputs(&alike, &[x, outer_two]), [(vec![2, 2], vec![-1.0, -2.0, -5.0, -6.0])]);
+}
+
+/// Detectors return nothing if they have no boxes, and else those that they select in the branch.
+#[test]
+fn a_branch_without_elements_leaves_those_of_the_other() {
+    let nothing = || {
+        let mut body = Model::new();
+        body.floats("r", &[0, 2], &[]);
+        body.output("r");
+        Attr::Branch(body)
+    };
+    for (then, other, expected) in [(nothing(), branch("c", "Neg"), [2, 0]), (branch("c", "Neg"), nothing(), [0, 2])] {
+        let mut m = Model::new();
+        m.input("x", &[3, 2]);
+        m.input("flags", &[3]);
+        m.ints("zero", &[0]);
+        m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+        m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
+        m.node("Gather", &["condition", "zero"], &["first"], &[]);
+        m.node("If", &["first"], &["y"], &[("then_branch", then), ("else_branch", other)]);
+        m.output("y");
+        let graph = import(m.bytes()).unwrap();
+        let x: Vec<f32> = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        for (flags, places) in [([0.0, 1.0, 1.0], expected[0]), ([1.0, 1.0, 0.0], expected[1])] {
+            let kept = x.chunks(2).zip(flags).filter(|(_, flag)| *flag == 1.0).flat_map(|(row, _)| row.to_vec());
+            let values: Vec<f32> = kept.map(|value| -value).take(2 * places).collect();
+            assert_eq!(outputs(&graph, &[x.clone(), flags.to_vec()]), [(vec![places, 2], values)], "{flags:?}");
+        }
+    }
+}
+
+/// The product of an extent and numbers is an extent, too: the number of elements, with which networks compare zero.
+#[test]
+fn the_product_of_extents_is_that_of_a_run() {
+    let mut m = Model::new();
+    m.input("x", &[3, 4]);
+    m.input("flags", &[3]);
+    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+    m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
+    m.node("Shape", &["c"], &["dims"], &[]);
+    m.node("ReduceProd", &["dims"], &["elements"], &[("keepdims", Attr::Int(0))]);
+    super::loops::integer(&mut m, "none", 0);
+    m.node("Equal", &["elements", "none"], &["y"], &[]);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    for (flags, expected) in [([0.0; 3], 1.0), ([0.0, 1.0, 0.0], 0.0)] {
+        assert_eq!(outputs(&graph, &[vec![1.0; 12], flags.to_vec()]), [(vec![], vec![expected])]);
+    }
+}
+
+#[test]
+fn extents_that_only_one_branch_has_are_refused() {
+    for (other, reason) in [(branch("x", "Neg"), "only one branch can give it"), (branch("c", "Shape"), "branch")] {
         let refusal = refusal(|m| {
-            let branches = [("then_branch", branch(operand, op)), ("else_branch", branch(operand, op))];
-            m.tensor("yes", 9, &[], &super::support::onnx::bytes(9, &[1]));
+            let branches = [("then_branch", branch("c", "Neg")), ("else_branch", other.clone())];
             m.node("Gather", &["condition", "zero"], &["computed"], &[]);
-            m.node("If", &[condition], &["y"], &branches);
+            m.node("If", &["computed"], &["y"], &branches);
         });
         assert!(refusal.contains(reason), "{refusal}");
     }
-    let mut m = Model::new();
-    m.input("x", &[3, 2]);
-    m.input("flags", &[3]);
-    m.tensor("no", 9, &[], &super::support::onnx::bytes(9, &[0]));
-    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
-    m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
-    let branches = [("then_branch", branch("c", "Shape")), ("else_branch", branch("c", "Neg"))];
-    m.node("If", &["no"], &["y"], &branches);
-    m.output("y");
-    let graph = import(m.bytes()).unwrap();
-    let found = outputs(&graph, &[vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![0.0, 1.0, 1.0]]);
-    assert_eq!(found, [(vec![2, 2], vec![-3.0, -4.0, -5.0, -6.0])]);
 }
 
 #[test]

@@ -495,7 +495,6 @@ type Node<'n> = (&'n str, &'n [&'n str], &'n [(&'n str, Attr)]);
 #[test]
 fn operators_that_would_read_behind_the_extent_are_refused_by_name() {
     let plain: &[Node<'_>] = &[
-        ("Concat", &["rows", "rows"], &[axis(0)]),
         ("Slice", &["rows", "minus two", "end", "zero"], &[]),
         ("Concat", &["rows", "square"], &[axis(1)]),
         ("Gather", &["rows", "one"], &[axis(0)]),

@@ -2,25 +2,21 @@
 //! with a cache of earlier steps do.
 
 use super::{
-    derived_extents::derived,
+    derived_extents::{derived, sum},
     lower::{joined, picked_by, two},
     node_lowering::NodeLowering,
-    value::{BoundedAxis, Computed, Value},
+    value::{BoundedAxis, Computed, Size, Value},
 };
 use crate::import::error::Problem;
 use texpool_ops::graph::{Binary, ElementType};
 
-/// Tensors have the same extents along the other axes, and at most one of them has such an extent along the axis. Those
-/// behind it are moved to its extent from its bound.
+/// Tensors have the same extents along the other axes. Those behind one with such an extent along the axis are moved to its
+/// extent from its bound.
 pub(super) fn concat(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let along = ctx.axis(ctx.operand(0)?.dims().len(), 1)?;
-    let (open, others): (Vec<_>, Vec<_>) = ctx
-        .bounds
-        .iter()
-        .enumerate()
-        .flat_map(|(operand, bounds)| bounds.iter().map(move |bounded| (operand, bounded.clone())))
-        .partition(|(_, bounded)| bounded.axis == along);
-    let of = |operand: usize| others.iter().filter(move |(own, _)| *own == operand).map(|(_, bounded)| bounded);
+    let bounds = ctx.bounds.clone();
+    let bounds_of = |operand: usize| bounds.get(operand).map(Vec::as_slice).unwrap_or_default();
+    let of = |operand: usize| bounds_of(operand).iter().filter(move |bounded| bounded.axis != along);
     let is_alike = |operand: usize| {
         of(operand).count() == of(0).count() && of(operand).all(|own| of(0).any(|other| other.is_like(own)))
     };
@@ -28,45 +24,59 @@ pub(super) fn concat(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxi
         return Ok(None);
     }
     let mut passed: Vec<BoundedAxis> = of(0).cloned().collect();
-    match &open[..] {
-        [] => {}
-        [(operand, bounded)] => {
-            let values = (0..ctx.count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
-            let extent = |value: &Value| value.dims().get(along).copied().unwrap_or_default();
-            let [before, behind] =
-                [&values[..*operand], &values[operand + 1..]].map(|part| part.iter().map(extent).sum());
-            let size = derived(ctx, &bounded.size, [1, (before + behind) as i64, 1])?;
-            if behind > 0 {
-                let places = moved_places(ctx, bounded, before, behind)?;
-                let whole = joined(ctx, &values, along)?;
-                ctx.operands = vec![Some(picked_by(ctx, &whole, along, &places)?)];
-            }
-            passed.push(BoundedAxis { axis: along, size });
+    let values = (0..ctx.count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
+    // What a run places up to here: the sum of such extents, and the number of other places.
+    let (mut found, mut known): (Option<Size>, usize) = (None, 0);
+    let mut joints = Vec::new();
+    for (operand, value) in values.iter().enumerate() {
+        let Some(size) = ctx.bounds[operand].iter().find(|bounded| bounded.axis == along).map(|b| b.size.clone())
+        else {
+            known += value.dims().get(along).copied().unwrap_or_default();
+            continue;
+        };
+        let end = match &found {
+            Some(before) => sum(ctx, before, &size)?,
+            None => size.clone(),
+        };
+        if operand + 1 < values.len() {
+            joints.push(Joint { size, end: end.clone(), more: known });
         }
-        _ => return Ok(None),
+        found = Some(end);
     }
+    let Some(found) = found else { return Ok(Some(passed)) };
+    let size = derived(ctx, &found, [1, known as i64, 1])?;
+    if !joints.is_empty() {
+        let places = moved_places(ctx, &joints, size.bound)?;
+        let whole = joined(ctx, &values, along)?;
+        ctx.operands = vec![Some(picked_by(ctx, &whole, along, &places)?)];
+    }
+    passed.push(BoundedAxis { axis: along, size });
     Ok(Some(passed))
 }
 
-/// Returns for each place of joined tensors the place with its value, if the one of this extent stands between `before` and
-/// `behind` places and they are joined at its bound.
-fn moved_places(
-    ctx: &mut NodeLowering<'_>,
-    bounded: &BoundedAxis,
-    before: usize,
-    behind: usize,
-) -> Result<Computed, Problem> {
-    let total = before + bounded.size.bound + behind;
-    ctx.budget_for(&[total], size_of::<i64>(), 1)?;
+/// The end of a tensor with such an extent among joined ones.
+struct Joint {
+    size: Size,
+    /// Its end in a run is this extent and `more`.
+    end: Size,
+    more: usize,
+}
+
+/// Returns for each of `total` places of tensors in a run the place with its value, if they are joined at their bounds.
+fn moved_places(ctx: &mut NodeLowering<'_>, joints: &[Joint], total: usize) -> Result<Computed, Problem> {
+    ctx.budget_for(&[total], size_of::<i64>(), joints.len())?;
     let elem = ElementType::I64;
-    let count = Value::Computed(bounded.size.count.clone());
     let places = Value::integers((0..total as i64).collect());
-    let end = Value::Computed(two(ctx, Binary::Add, &count, &Value::integers(vec![before as i64]), elem)?);
-    let is_behind = Value::Computed(two(ctx, Binary::GreaterEqual, &places, &end, ElementType::Bool)?);
-    let missing = Value::integers(vec![bounded.size.bound as i64]);
-    let missing = Value::Computed(two(ctx, Binary::Sub, &missing, &count, elem)?);
-    let shift = Value::Computed(two(ctx, Binary::ZeroUnless, &is_behind, &missing, elem)?);
-    let moved = Value::Computed(two(ctx, Binary::Add, &places, &shift, elem)?);
+    let mut moved = places.clone();
+    for Joint { size, end, more } in joints {
+        let [count, end] = [size, end].map(|size| Value::Computed(size.count.clone()));
+        let end = Value::Computed(two(ctx, Binary::Add, &end, &Value::integers(vec![*more as i64]), elem)?);
+        let is_behind = Value::Computed(two(ctx, Binary::GreaterEqual, &places, &end, ElementType::Bool)?);
+        let missing = Value::integers(vec![size.bound as i64]);
+        let missing = Value::Computed(two(ctx, Binary::Sub, &missing, &count, elem)?);
+        let shift = Value::Computed(two(ctx, Binary::ZeroUnless, &is_behind, &missing, elem)?);
+        moved = Value::Computed(two(ctx, Binary::Add, &moved, &shift, elem)?);
+    }
     // Places behind the extent of the result exist, too.
     two(ctx, Binary::Minimum, &moved, &Value::integers(vec![total as i64 - 1]), elem)
 }

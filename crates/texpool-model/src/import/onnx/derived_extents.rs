@@ -58,6 +58,25 @@ pub(super) fn derived_in(
     Ok(Size { count: Computed { tensor, ..count.clone() }, least, bound })
 }
 
+/// Returns the sum of two extents. Equal sums are computed once.
+pub(super) fn sum(ctx: &mut NodeLowering<'_>, a: &Size, b: &Size) -> Result<Size, Problem> {
+    let [(from, [factor, more]), (other, [other_factor, other_more])] = [a, b].map(|size| source(ctx, size));
+    if from.is_like(&other) {
+        return derived(ctx, &from, [factor + other_factor, more + other_more, 1]);
+    }
+    let operands = [a.count.tensor, b.count.tensor];
+    let tensor = match ctx.lowering.open.sums.get(&operands) {
+        Some(&known) => known,
+        None => {
+            let tensor = ctx.lowering.emit(Op::Binary(Binary::Add), &operands, a.count.layout.shape())?;
+            ctx.lowering.open.sums.insert(operands, tensor);
+            tensor
+        }
+    };
+    let count = Computed { tensor, ..a.count.clone() };
+    Ok(Size { count, least: a.least + b.least, bound: a.bound + b.bound })
+}
+
 /// Returns the smaller of an extent and a number, or with [`Binary::Maximum`] the greater. `None` if that is the number in
 /// each run.
 pub(super) fn limited(
@@ -98,14 +117,15 @@ pub(super) fn factored(ctx: &NodeLowering<'_>, size: &Size) -> (Size, usize) {
     }
 }
 
+/// Returns the extent that this one was computed from, `factor * n + more`, and these numbers.
+fn source(ctx: &NodeLowering<'_>, size: &Size) -> (Size, [i64; 2]) {
+    ctx.lowering.open.sources.get(&size.count.tensor).cloned().unwrap_or_else(|| (size.clone(), [1, 0]))
+}
+
 /// Returns the extent by how much the first of two is greater, `factor * n + more`, with the extent `n` and these numbers.
 /// `None` if they do not follow from the same one.
 pub(super) fn difference(ctx: &NodeLowering<'_>, size: &Size, less: &Size) -> Option<(Size, [i64; 2])> {
-    let source = |size: &Size| match ctx.lowering.open.sources.get(&size.count.tensor) {
-        Some((from, formula)) => (from.clone(), *formula),
-        None => (size.clone(), [1, 0]),
-    };
-    let [(from, [factor, more]), (other, [own_factor, own_more])] = [size, less].map(source);
+    let [(from, [factor, more]), (other, [own_factor, own_more])] = [size, less].map(|size| source(ctx, size));
     from.is_like(&other).then_some((from, [factor - own_factor, more - own_more]))
 }
 

@@ -72,7 +72,7 @@ impl<'m> Definitions<'m> {
 
     /// Returns the place of the main graph's node with this index.
     pub(super) fn node(&self, index: usize) -> Place<'_> {
-        Place { index, definitions: self, opsets: &self.main, call: None, depth: 0 }
+        Place { index, definitions: self, opsets: &self.main, call: None, depth: 0, keeps_extents: true }
     }
 }
 
@@ -87,6 +87,8 @@ pub(super) struct Place<'p> {
     call: Option<&'p Call<'p>>,
     /// Number of bodies and calls that contain the node.
     depth: usize,
+    /// False within functions and within bodies that run several times, whose results have the same extents in each run.
+    keeps_extents: bool,
 }
 
 /// A call of a function.
@@ -168,8 +170,13 @@ impl<'p> Place<'p> {
         self.depth > 0
     }
 
-    /// Returns the place of nodes in a body of a node.
-    pub(super) fn within(&self) -> Result<Self, Problem> {
+    /// Returns whether the results may have extents that a run finds.
+    pub(super) const fn keeps_extents(&self) -> bool {
+        self.keeps_extents
+    }
+
+    /// Returns the place of nodes in a body of a node, or in a function. A branch runs once and takes no operands.
+    pub(super) fn within(&self, is_branch: bool) -> Result<Self, Problem> {
         let depth = self.depth + 1;
         if depth > MAX_DEPTH {
             return Err(Problem::new(
@@ -177,7 +184,7 @@ impl<'p> Place<'p> {
                 "export the model with functions inlined, and with fewer conditions and loops within one another",
             ));
         }
-        Ok(Self { depth, ..*self })
+        Ok(Self { depth, keeps_extents: self.keeps_extents && is_branch, ..*self })
     }
 
     /// Begins a call with these attributes. Fails if the function is being called already.
@@ -198,7 +205,7 @@ impl<'p> Place<'p> {
         }
         let defaults = definition.function.defaults.iter().map(|attribute| (attribute.name.as_str(), attribute));
         let attributes = defaults.chain(attributes.iter().copied()).collect();
-        Ok(Call { definition, attributes, from: self.within()? })
+        Ok(Call { definition, attributes, from: self.within(false)? })
     }
 }
 

@@ -85,6 +85,7 @@ pub(super) fn lower_node<'m>(
         bound: None,
         of_bodies: Vec::new(),
         is_nested: place.is_nested(),
+        keeps_extents: place.keeps_extents(),
         results,
         read,
         values,
@@ -161,7 +162,7 @@ impl Bodies for Scope<'_, '_> {
         lowering: &mut GraphLowering,
         values: &mut ValueSource,
     ) -> Result<(BodyResults, Passed), Problem> {
-        let place = self.place.within()?;
+        let place = self.place.within(operands.is_empty())?;
         let names = Names::of_body(body, operands, self.names, values, &mut lowering.meter)?;
         lower_body(place, body, names, lowering, values)
     }

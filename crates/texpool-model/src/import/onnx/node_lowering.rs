@@ -54,6 +54,8 @@ pub(in crate::import) struct NodeLowering<'c> {
     pub(super) of_bodies: Vec<Passed>,
     /// True if the node is in a body or function.
     pub(super) is_nested: bool,
+    /// False if the node is in a function, or in a body that may run several times.
+    pub(super) keeps_extents: bool,
     pub(super) results: Vec<Option<Value>>,
     /// True for results that are read by a node or output.
     pub(super) read: Vec<bool>,

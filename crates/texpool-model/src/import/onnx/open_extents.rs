@@ -28,6 +28,8 @@ pub(super) struct OpenExtents {
     pub(super) derived: HashMap<(TensorId, [i64; 3]), TensorId>,
     /// Extents `factor * n + more`: the extent `n`, and these numbers.
     pub(super) sources: HashMap<TensorId, (Size, [i64; 2])>,
+    /// Sums of two extents.
+    pub(super) sums: HashMap<[TensorId; 2], TensorId>,
     /// Places of a value that are not zero, and their number.
     pub(super) non_zero: HashMap<View, (Computed, Size)>,
     /// Extents that a run computes, by name, each with the most that the caller allows.

@@ -18,6 +18,9 @@ use super::{
 use crate::import::error::Problem;
 use texpool_ops::graph::{Binary, ElementType};
 
+/// Most places of an extent.
+const MOST: i64 = MOST_PLACES as i64;
+
 /// Operators that move elements, and which of their operands hold those.
 const MOVES: [(&str, &[usize]); 12] = [
     ("Cast", &[0]),
@@ -54,7 +57,7 @@ pub(super) fn of_results(
     if own == "Equal" {
         return Ok(never_equal(ctx).then(Vec::new));
     }
-    for arithmetic in [scaled, compared] {
+    for arithmetic in [scaled, reduced] {
         if let Some(sizes) = arithmetic(ctx, own)? {
             return Ok(Some(vec![sizes]));
         }
@@ -135,7 +138,7 @@ fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Proble
             continue;
         };
         let ends = [size.least, size.bound].map(|extent| factor * extent as i64 + more);
-        if factor == 0 || stride <= 0 || ends.iter().any(|end| !(0..=MOST_PLACES as i64).contains(end)) {
+        if factor == 0 || stride <= 0 || ends.iter().any(|end| !(0..=MOST).contains(end)) {
             return Ok(None);
         }
         result.push(Some(derived(ctx, size, formula)?));
@@ -143,14 +146,15 @@ fn scaled(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Proble
     Ok(Some(result))
 }
 
-/// Returns the extent that the least or greatest of numbers and one extent is. `None` for other operators, and for several
-/// extents.
-fn compared(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Problem> {
+/// Returns the extent that the least, the greatest or the product of numbers and one extent is. `None` for other operators,
+/// and for several extents.
+fn reduced(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Problem> {
     let (binary, operands) = match own {
         "Min" => (Binary::Minimum, ctx.operands.len()),
         "Max" => (Binary::Maximum, ctx.operands.len()),
         "ReduceMin" => (Binary::Minimum, 1),
         "ReduceMax" => (Binary::Maximum, 1),
+        "ReduceProd" => (Binary::Mul, 1),
         _ => return Ok(None),
     };
     let (mut extent, mut limits): (Option<Size>, Vec<i64>) = (None, Vec::new());
@@ -172,6 +176,14 @@ fn compared(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Prob
         }
     }
     let Some(mut size) = extent else { return Ok(None) };
+    if binary == Binary::Mul {
+        let factor = limits.iter().try_fold(1i64, |product, &number| product.checked_mul(number));
+        let places = factor.and_then(|factor| factor.checked_mul(size.bound as i64));
+        return match (factor, places) {
+            (Some(factor @ 1..), Some(0..=MOST)) => Ok(Some(vec![Some(derived(ctx, &size, [factor, 0, 1])?)])),
+            _ => Ok(None),
+        };
+    }
     for limit in limits {
         // A number that no extent reaches is as good as the greatest extent.
         let limit = usize::try_from(limit).unwrap_or(0).min(MOST_PLACES);

@@ -2,7 +2,7 @@
 //! effect but their results, and each result is selected element by element.
 
 use super::{
-    basic::{is_true, selected},
+    basic::{is_true, selected, two},
     shapes::reshaped,
 };
 use crate::import::{
@@ -11,11 +11,12 @@ use crate::import::{
         integers::mark_nodes,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
-        value::{Computed, Value},
+        passed::Passed,
+        value::{BoundedAxis, Computed, Size, Value},
     },
     op_registry::All,
 };
-use texpool_ops::graph::ElementType;
+use texpool_ops::graph::{Binary, ElementType};
 
 const NAMES: [&str; 2] = ["then_branch", "else_branch"];
 
@@ -23,7 +24,7 @@ const HINT: &str = "make constants of the inputs that it is computed from, so th
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[OnnxOpEntry::new("If", 1, All, "binary", Any, branch).limits(
     "a condition that is known on import takes its branch; otherwise both are computed, and their results must agree \
-     in extents and types",
+     in extents and types, or one is empty where a run finds the extent of the other",
 )];
 
 fn branch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
@@ -34,7 +35,9 @@ fn branch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     match &condition {
         Value::Known(array) => {
-            ctx.results = results(ctx, NAMES[usize::from(!is_true(array))])?;
+            let (results, passed) = results(ctx, NAMES[usize::from(!is_true(array))])?;
+            ctx.results = results;
+            ctx.of_bodies.push(passed);
             ctx.is_open = (0..ctx.results.len()).any(|position| ctx.wants(position) && ctx.results[position].is_none());
             Ok(())
         }
@@ -49,15 +52,16 @@ fn needs_both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<Proble
     Ok(Problem::new(reason, HINT).decided_by(ctx.lowering.deciding_inputs(condition.tensor)?))
 }
 
-/// Lowers a branch, and returns its results, one for each of the node.
-fn results(ctx: &mut NodeLowering<'_>, name: &str) -> Result<Vec<Option<Value>>, Problem> {
+/// Lowers a branch, and returns its results, one for each of the node, and the extents of a run that they have.
+fn results(ctx: &mut NodeLowering<'_>, name: &str) -> Result<(Vec<Option<Value>>, Passed), Problem> {
     let results = ctx.body(name, &[])?;
+    let passed = ctx.of_bodies.pop().unwrap_or_default();
     let (count, stated) = (results.len(), ctx.results.len());
     if count != stated {
         let problem = Problem::malformed(format!("it has {count} results, and the node has {stated}"));
         return Err(problem.of_branch(name, &ctx.node.operator()));
     }
-    Ok(results)
+    Ok((results, passed))
 }
 
 /// Lowers both branches, and selects their results.
@@ -72,14 +76,10 @@ fn both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<(), Problem>
     if !problems.is_empty() {
         return Err(Problem::of_branches(problems, &needs_both(ctx, condition)?));
     }
-    if !ctx.of_bodies.is_empty() {
-        let why = needs_both(ctx, condition)?;
-        let reason =
-            format!("the extent of a result is found in a run, and only one branch can give it; {}", why.reason);
-        return Err(Problem { reason, ..why });
-    }
-    let [other, then] = [(); 2].map(|()| branches.pop().unwrap_or_default());
+    let [(other, of_other), (then, of_then)] = [(); 2].map(|()| branches.pop().unwrap_or_default());
+    let mut bounds = Vec::with_capacity(then.len());
     for (position, pair) in then.into_iter().zip(other).enumerate() {
+        bounds.push(Vec::new());
         if !ctx.wants(position) {
             continue;
         }
@@ -87,10 +87,63 @@ fn both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<(), Problem>
             ctx.is_open = true;
             return Ok(());
         };
-        let result = selected_result(ctx, position, condition, [x, y])?;
+        let has_no_sizes =
+            [&of_then, &of_other].iter().all(|passed| passed.sizes.get(position).is_none_or(Vec::is_empty));
+        let of_results = [of_then.bounds_of(position), of_other.bounds_of(position)];
+        let result = match of_results {
+            [[], []] if has_no_sizes => selected_result(ctx, position, condition, [x, y])?,
+            [a, b] if has_no_sizes && are_alike(a, b) => {
+                bounds[position] = a.to_vec();
+                selected_result(ctx, position, condition, [x, y])?
+            }
+            [[], [bounded]] if has_no_sizes && is_empty_along(&x, &y, bounded) => {
+                bounds[position] = vec![unless(ctx, Binary::ZeroIf, condition, bounded)?];
+                y
+            }
+            [[bounded], []] if has_no_sizes && is_empty_along(&y, &x, bounded) => {
+                bounds[position] = vec![unless(ctx, Binary::ZeroUnless, condition, bounded)?];
+                x
+            }
+            _ => {
+                let why = needs_both(ctx, condition)?;
+                let reason = format!(
+                    "the extent of a result is found in a run, and only one branch can give it; {}",
+                    why.reason
+                );
+                return Err(Problem { reason, ..why });
+            }
+        };
         ctx.give(position, result);
     }
+    ctx.of_bodies.push(Passed { bounds, ..Passed::default() });
     Ok(())
+}
+
+/// Returns whether two results have the same extents in each run.
+fn are_alike(a: &[BoundedAxis], b: &[BoundedAxis]) -> bool {
+    a.len() == b.len() && a.iter().all(|own| b.iter().any(|other| other.is_like(own)))
+}
+
+/// Returns whether a value is another one without any of its places along an axis. Networks return nothing so if they have
+/// found nothing to work on.
+fn is_empty_along(empty: &Value, other: &Value, along: &BoundedAxis) -> bool {
+    let mut dims = other.dims().to_vec();
+    dims[along.axis] = 0;
+    empty.dims() == dims && empty.element_type() == other.element_type()
+}
+
+/// Returns the axis with no places if the condition holds, or with [`Binary::ZeroUnless`] if it does not.
+fn unless(
+    ctx: &mut NodeLowering<'_>,
+    binary: Binary,
+    condition: &Computed,
+    bounded: &BoundedAxis,
+) -> Result<BoundedAxis, Problem> {
+    let Size { count, bound, .. } = &bounded.size;
+    let condition = reshaped(ctx.lowering, &Value::Computed(condition.clone()), &count.dims)?;
+    let count = Value::Computed(count.clone());
+    let count = two(ctx, binary, &condition, &count, ElementType::I64)?;
+    Ok(BoundedAxis { axis: bounded.axis, size: Size { count, least: 0, bound: *bound } })
 }
 
 /// Selects a result.

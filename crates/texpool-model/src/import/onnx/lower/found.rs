@@ -31,10 +31,10 @@ use texpool_ops::graph::{
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("NonZero", 9, All, "binary, cum_sum, locate, reduce, unary", Any, non_zero)
-        .limits("not inside bodies and functions, unless the input is known")
+        .limits("not inside loops and functions, unless the input is known")
         .fold(known_non_zero),
     OnnxOpEntry::new("Compress", 9, All, "cum_sum, gather, locate, reduce", Any, compress)
-        .limits("not inside bodies and functions, unless the condition is known")
+        .limits("not inside loops and functions, unless the condition is known")
         .fold(compress),
     OnnxOpEntry::new(
         "NonMaxSuppression",
@@ -44,7 +44,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         Any,
         suppress,
     )
-    .limits("number and limits must be known; 65536 boxes; not inside bodies and functions"),
+    .limits("number and limits must be known; 65536 boxes; not inside loops and functions"),
 ];
 
 /// Most flags whose running sums are computed one after the other.
@@ -61,8 +61,8 @@ struct Found {
 /// Finds the places of a list of flags, which are zeros and ones.
 fn found(ctx: &mut NodeLowering<'_>, flags: &Value) -> Result<Found, Problem> {
     let number = flags.len();
-    if ctx.is_nested {
-        return Err(Problem::unsupported("the extent of its result is found in a run, inside a body or function"));
+    if !ctx.keeps_extents {
+        return Err(Problem::unsupported("the extent of its result is found in a run, inside a loop or function"));
     }
     if number > MOST_PLACES {
         return Err(Problem::limit(format!("it selects among {number} places, at most {MOST_PLACES} are supported")));
