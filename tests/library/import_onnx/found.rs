@@ -305,6 +305,46 @@ fn the_smaller_of_an_extent_and_a_number_is_how_many_a_run_keeps() {
     }
 }
 
+/// Places are found, and rows selected, among those that a run has selected before.
+#[test]
+fn a_run_selects_among_what_it_has_selected() {
+    let mut m = Model::new();
+    m.input("x", &[6, 2]);
+    m.input("flags", &[6]);
+    m.floats("limit", &[], &[6.0]);
+    m.ints("one", &[1]);
+    m.ints("zero", &[0]);
+    m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+    m.node("Compress", &["x", "condition"], &["some"], &[("axis", Attr::Int(0))]);
+    m.node("Greater", &["some", "limit"], &["is_great"], &[]);
+    m.node("NonZero", &["is_great"], &["places"], &[]);
+    m.node("Gather", &["is_great", "one"], &["column"], &[("axis", Attr::Int(1))]);
+    m.node("Squeeze", &["column", "one"], &["rows"], &[]);
+    m.node("Compress", &["some", "rows"], &["great"], &[("axis", Attr::Int(0))]);
+    m.node("NonZero", &["is_great"], &["again"], &[]);
+    m.node("Sub", &["places", "again"], &["nothing"], &[]);
+    for name in ["places", "great", "nothing"] {
+        m.output(name);
+    }
+    let graph = import(m.bytes()).unwrap();
+    let x: Vec<f32> = vec![9.0, 1.0, 2.0, 8.0, 7.0, 7.0, 3.0, 4.0, 5.0, 9.0, 8.0, 0.0];
+    for chosen in [0b000000, 0b111111, 0b010110, 0b101001] {
+        let flags: Vec<f32> = (0..6).map(|i| f32::from(u8::from(chosen >> i & 1 == 1))).collect();
+        let some: Vec<&[f32]> = x.chunks(2).zip(&flags).filter(|(_, flag)| **flag == 1.0).map(|(row, _)| row).collect();
+        let is_great = |&(row, column): &(usize, usize)| some[row][column] > 6.0;
+        let places: Vec<_> = (0..some.len()).flat_map(|row| [(row, 0), (row, 1)]).filter(is_great).collect();
+        let coordinates: Vec<f32> =
+            places.iter().map(|&(row, _)| row as f32).chain(places.iter().map(|&(_, column)| column as f32)).collect();
+        let great: Vec<f32> = some.iter().filter(|row| row[1] > 6.0).flat_map(|row| row.to_vec()).collect();
+        let expected = [
+            (vec![2, places.len()], coordinates.clone()),
+            (vec![great.len() / 2, 2], great),
+            (vec![2, places.len()], vec![0.0; coordinates.len()]),
+        ];
+        assert_eq!(outputs(&graph, &[x.clone(), flags]), expected, "{chosen:b}");
+    }
+}
+
 /// The greater of an extent and a number is one of a run, too.
 #[test]
 fn the_greater_of_an_extent_and_a_number_is_an_extent() {
@@ -371,7 +411,6 @@ fn operators_that_mix_the_places_are_refused() {
         ("Slice", &["c", "one", "three", "zero"], &[]),
         ("Reshape", &["c", "all"], &[]),
         ("Expand", &["c", "fixed"], &[]),
-        ("NonZero", &["c"], &[]),
         ("MatMul", &["rows", "c"], &[]),
         ("Split", &["c"], &axis(0)),
     ];

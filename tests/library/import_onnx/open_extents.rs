@@ -501,8 +501,6 @@ fn operators_that_would_read_behind_the_extent_are_refused_by_name() {
         ("Slice", &["rows", "one", "end", "zero"], &[]),
         ("Reshape", &["rows", "halved"], &[]),
         ("Size", &["rows"], &[]),
-        ("NonZero", &["rows"], &[]),
-        ("Add", &["rows", "seven"], &[]),
         ("Split", &["rows"], &[axis(0)]),
         ("Hardmax", &["rows"], &[axis(0)]),
     ];

@@ -50,6 +50,20 @@ fn moves_that_undo_each_other_are_a_reshape() {
     assert_eq!(ops(&rewriting.graph), ["TANH", "RESHAPE", "TANH"]);
 }
 
+/// The first values of a list are a copy, not a reshape: they are fewer.
+#[test]
+fn the_beginning_of_a_list_is_a_copy() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 2, 5, 6]);
+    let scores = net.unary(Unary::Tanh, x);
+    let list = net.reshape(scores, &[1, 1, 1, 60]);
+    let first = net.node_to(slice(0), &[list], &[1, 1, 1, 20], Act::None);
+    let pairs = net.reshape(first, &[1, 1, 10, 2]);
+    let y = net.unary(Unary::Tanh, pairs);
+    let rewriting = fires(&net.finish(&[y]), "move-chain", 2);
+    assert_eq!(ops(&rewriting.graph), ["TANH", "REARRANGE", "TANH"]);
+}
+
 /// Queries, keys and values are slices of one reshape. Each becomes a copy of the layer's result.
 #[test]
 fn several_readers_each_take_the_move() {
@@ -126,7 +140,7 @@ fn grow(net: &mut Net, x: TensorId, (kind, a, b): (usize, usize, usize)) -> Opti
             let axis = a % 4;
             let (mut begin, mut stride, mut to) = ([0; 4], [1; 4], dims);
             to[axis] = 1 + b % extents[axis];
-            begin[axis] = extents[axis] - to[axis];
+            begin[axis] = a / 4 % (extents[axis] - to[axis] + 1);
             if b.is_multiple_of(2) {
                 (begin[axis], stride[axis]) = (extents[axis] - 1, -1);
             }

@@ -24,7 +24,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         return Ok(None);
     }
     let Some(chain) = Chain::behind(ctx, id) else { return Ok(None) };
-    let op = if chain.copy.is_reshape() { Op::Reshape } else { Op::Rearrange(chain.copy) };
+    let is_reshape = chain.copy.is_reshape_of(ctx.graph.shape(chain.from).len());
+    let op = if is_reshape { Op::Reshape } else { Op::Rearrange(chain.copy) };
     let mut edit = Edit::default().replace(id, Node { op, inputs: vec![chain.from], ..node.clone() });
     for unread in chain.unread {
         edit = edit.remove(unread);

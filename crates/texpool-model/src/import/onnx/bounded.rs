@@ -17,6 +17,7 @@ use super::{
     model::own_domain,
     node_lowering::{NodeLowering, is_extent},
     op_registry::{OF_RUNTIME, OnnxOpEntry},
+    open_extents::view,
     passed::Passed,
     sizes,
     value::{BoundedAxis, Value},
@@ -259,6 +260,9 @@ fn of_bounds(ctx: &mut NodeLowering<'_>, own: &str, first: &BoundedAxis) -> Resu
         "Scatter" | "ScatterElements" => bounded_indices::scatter_elements(ctx)?,
         "ScatterND" => bounded_indices::scatter_nd(ctx)?,
         "NonMaxSuppression" => suppressed(ctx)?,
+        "NonZero" => non_zero(ctx)?,
+        "Compress" => compressed(ctx)?,
+        "RoiAlign" => pooled_regions(ctx)?,
         _ if ctx.bounds.iter().filter(|bounds| !bounds.is_empty()).count() > 1 => None,
         // All others read rows of their first operand.
         _ if ctx.bounds.first().is_none_or(Vec::is_empty) => None,
@@ -300,6 +304,50 @@ fn suppressed(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Pr
     }
     masks::mask(ctx, 1, &of_scores, Neutral::Least)?;
     Ok(Some(Vec::new()))
+}
+
+/// Places behind an extent become zero, so that none of them is found. Exporters look up the places for each use of a mask,
+/// so that the masked operand is made once.
+fn non_zero(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let key = view(&ctx.operand(0)?);
+    if let Some(known) = key.as_ref().and_then(|key| ctx.lowering.open.zeroed.get(key).cloned()) {
+        ctx.operands[0] = Some(known);
+        return Ok(Some(Vec::new()));
+    }
+    masks::mask(ctx, 0, &ctx.bounds[0].clone(), Neutral::Zero)?;
+    if let Some(key) = key {
+        let zeroed = ctx.operand(0)?;
+        ctx.lowering.open.zeroed.insert(key, zeroed);
+    }
+    Ok(Some(Vec::new()))
+}
+
+/// Places behind an extent are not selected. Only the axis that is selected along may have an extent of a run.
+fn compressed(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let [of_data, of_condition] = [0, 1].map(|operand| ctx.bounds.get(operand).cloned().unwrap_or_default());
+    if !ctx.has("axis") || of_condition.is_empty() {
+        return Ok(None);
+    }
+    let along = ctx.axis(rank(ctx, 0), 0)?;
+    if of_data.iter().any(|bounded| bounded.axis != along) {
+        return Ok(None);
+    }
+    masks::mask(ctx, 1, &of_condition, Neutral::Zero)?;
+    Ok(Some(Vec::new()))
+}
+
+/// Each region is pooled alone. Those behind the extent become such that they read the first image's first place.
+fn pooled_regions(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
+    let [of_images, of_regions, of_numbers] =
+        [0, 1, 2].map(|operand| ctx.bounds.get(operand).cloned().unwrap_or_default());
+    let ([], [regions]) = (&of_images[..], &of_regions[..]) else { return Ok(None) };
+    let are_alike = |numbers: &BoundedAxis| numbers.is_like(regions);
+    if regions.axis != 0 || !of_numbers.iter().all(are_alike) {
+        return Ok(None);
+    }
+    masks::mask(ctx, 1, &of_regions, Neutral::Zero)?;
+    masks::mask(ctx, 2, &of_numbers, Neutral::Zero)?;
+    Ok(Some(of_regions.clone()))
 }
 
 /// Sequences of a batch are computed one by one. An extent of steps becomes the number of steps of each sequence, behind

@@ -30,6 +30,8 @@ pub(super) struct OpenExtents {
     pub(super) sources: HashMap<TensorId, (Size, [i64; 2])>,
     /// Sums of two extents.
     pub(super) sums: HashMap<[TensorId; 2], TensorId>,
+    /// Values with zeros behind their extents, by the value.
+    pub(super) zeroed: HashMap<View, Value>,
     /// Places of a value that are not zero, and their number.
     pub(super) non_zero: HashMap<View, (Computed, Size)>,
     /// Extents that a run computes, by name, each with the most that the caller allows.

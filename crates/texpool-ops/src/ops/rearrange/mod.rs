@@ -50,9 +50,9 @@ impl Rearrange {
     /// Most axes.
     pub const MAX_AXES: usize = 8;
 
-    /// Returns whether the elements stay in their order, so that the copy is a reshape.
-    pub fn is_reshape(&self) -> bool {
-        self.offset == 0 && matches!(self.axes[..], [StridedAxis { stride: 1, .. }])
+    /// Returns whether all of so many elements stay in their order, so that the copy is a reshape.
+    pub fn is_reshape_of(&self, elements: usize) -> bool {
+        self.offset == 0 && self.axes == [StridedAxis { extent: elements, stride: 1 }]
     }
 
     /// Divides the axes into those of runs of `run` elements of the result, and those around them. `None` if `run` is no
