@@ -84,8 +84,8 @@ pub(super) struct Args {
     )]
     capacity: Option<u64>,
     /// With --records: place each in one of several memories, such as --memory sram=512KiB --memory dram, at the least
-    /// cost. A column named like a memory has a record's cost there, empty where it may not be. Without such columns,
-    /// as many bytes as possible are in the earlier memories.
+    /// cost. A column named like a memory has a record's cost there; an empty field keeps the record out. Without such
+    /// columns, as many bytes as possible are in the earlier memories.
     #[arg(
         long,
         value_name = "NAME[=SIZE]",

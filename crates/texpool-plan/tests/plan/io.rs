@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use texpool_plan::{
-    InputError, PlanError, Strategy, UsageRecord,
-    io::{RecordSet, from_csv, from_text, to_csv, to_minimalloc},
+    Buffer, InputError, PlanError, Strategy, UsageRecord,
+    io::{RecordSet, buffers_from_csv, buffers_to_csv, from_csv, from_text, to_csv, to_minimalloc},
 };
 
 use crate::data::{csv_records, json, minimalloc, path};
@@ -151,4 +151,55 @@ proptest! {
     fn no_text_is_a_panic(text in "(id,lower,upper,size\n)?[a-z0-9,\"\n{}\\[\\]:-]{0,80}") {
         let _ = from_text(&text);
     }
+}
+
+/// Text, line, column, and a word of the expected message.
+const HOSTILE_COLUMNS: &[(&str, usize, usize, &str)] = &[
+    ("id,lower,start,upper,size\n", 1, 10, "`start` is there twice, as another name of `lower`"),
+    ("buffer,begin,end\n", 1, 17, "`size` is missing"),
+    ("id,lower,upper,size,alignment\na,0,2,4,0\n", 2, 9, "1 or more"),
+    ("id,lower,upper,size,alignment\na,0,2,4,\n", 2, 9, "64 bits"),
+    ("id,lower,upper,size,alignment,offset\na,0,2,4,8,12\n", 2, 11, "no multiple"),
+    ("id,lower,upper,size,offset\na,0,2,4,-8\n", 2, 9, "negative"),
+    ("id,lower,upper,size,hint\na,0,2,4,-x\n", 2, 9, "64 bits"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3 4\n", 2, 13, "a gap is"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3  7-5\n", 2, 14, "before it begins"),
+    ("id,lower,upper,size,gaps\na,0,9,4,5-5\n", 2, 9, "contains no step"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3@1\n", 2, 9, "a gap is"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3@1:5\n", 2, 9, "the window 1:5 is not within the size 4"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-10\n", 2, 9, "not within the life 0-9"),
+    ("id,lower,upper,size,gaps\na,0,9,4,x-10\n", 2, 9, "64 bits"),
+    ("id,lower,upper,size\na,5,5,8\n", 2, 5, "the tensor is never alive: `upper` is one past its last step"),
+    ("id,lower,end,size\na,5,4,8\n", 2, 5, "the tensor ends at 4, before it begins at 5"),
+    ("id,lower,end,size\na,0,18446744073709551615,4\n", 2, 5, "too large"),
+];
+
+#[test]
+fn hostile_columns_are_refused_where_they_are_wrong() {
+    for &(text, line, column, word) in HOSTILE_COLUMNS {
+        let error = buffers_from_csv(text).unwrap_err();
+        assert!(error.to_string().contains(word), "{text:?}: {error}");
+        let PlanError::Parse { line: l, column: c, .. } = error else { panic!("{error}") };
+        assert_eq!((l, c), (line, column), "{text:?}: {error}");
+    }
+}
+
+/// All column names and forms that minimalloc reads: every synonym, the inclusive `end`, and any order of columns.
+#[test]
+fn every_name_of_a_column_is_read() {
+    let expected = [Buffer::new(0..5, 8).named("a").aligned(4).gap_within(1..3, 2..4), Buffer::new(4..6, 2).named("b")];
+    for text in [
+        "id,lower,upper,size,alignment,gaps\na,0,5,8,4,1-3@2:4\nb,4,6,2,1,\n",
+        "buffer,begin,upper,size,alignment,gaps\na,0,5,8,4,1-3@2:4\nb,4,6,2,1,\n",
+        "gaps,size,end,start,alignment,buffer_id\n1-2@2:4,8,4,0,4,a\n\n,2,5,4,1,b\n",
+        "start,size,hint,buffer,end,alignment,gaps\n0,8,-1,a,4,4,1-2@2:4 \n4,2,,b,5,1,\n",
+    ] {
+        assert_eq!(buffers_from_csv(text).unwrap(), expected, "{text}");
+    }
+    let text = "id,lower,upper,size,alignment,hint,gaps,offset\na,0,5,8,1,-1,,\nb,4,6,2,2,0,4-5@1:2,16\n";
+    let [a, b] = buffers_from_csv(text).unwrap().try_into().unwrap();
+    assert_eq!((a.hint, b.hint, b.offset), (None, Some(0), Some(16)));
+    assert_eq!(buffers_to_csv(&[a, b], None).unwrap(), text);
+    let text = "id,lower,upper,size,offset\na,0,5,8,\nb,4,6,2,16\n";
+    assert_eq!(buffers_from_csv(text).unwrap().iter().map(|b| b.offset).collect::<Vec<_>>(), [None, Some(16)]);
 }

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod arena;
+mod arena_properties;
 mod banks;
 mod certificates;
 mod check;

@@ -24,7 +24,7 @@ const HINT: &str = "make constants of the inputs that it is computed from, so th
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[OnnxOpEntry::new("If", 1, All, "binary", Any, branch).limits(
     "a condition that is known on import takes its branch; otherwise both are computed, and their results must agree \
-     in extents and types, or one is empty where a run finds the extent of the other",
+     in extents and types, or one is empty and a run finds the extent of the other",
 )];
 
 fn branch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
