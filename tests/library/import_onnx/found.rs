@@ -561,6 +561,24 @@ fn the_product_of_extents_is_that_of_a_run() {
     }
 }
 
+/// Several extents have no product that is a multiple of one, and one operand is compared with nothing.
+#[test]
+fn products_and_comparisons_of_several_extents_are_refused() {
+    for op in ["ReduceProd", "Min"] {
+        let mut m = Model::new();
+        m.input("x", &[3]);
+        m.input("flags", &[3]);
+        m.node("Cast", &["flags"], &["condition"], &[("to", Attr::Int(9))]);
+        m.node("Compress", &["x", "condition"], &["c"], &[("axis", Attr::Int(0))]);
+        m.node("Shape", &["c"], &["n"], &[]);
+        m.node("Concat", &["n", "n"], &["both"], &[("axis", Attr::Int(0))]);
+        m.node(op, &["both"], &["y"], &[]);
+        m.output("y");
+        let refusal = import(m.bytes()).unwrap_err().to_string();
+        assert!(refusal.contains(op) && refusal.contains("it computes with extents"), "{refusal}");
+    }
+}
+
 #[test]
 fn extents_that_only_one_branch_has_are_refused() {
     for (other, reason) in [(branch("x", "Neg"), "only one branch can give it"), (branch("c", "Shape"), "branch")] {

@@ -157,12 +157,14 @@ fn reduced(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Probl
         "ReduceProd" => (Binary::Mul, 1),
         _ => return Ok(None),
     };
+    let reduces = own.starts_with("Reduce");
     let (mut extent, mut limits): (Option<Size>, Vec<i64>) = (None, Vec::new());
     for position in 0..operands {
         let value = ctx.operand(position)?;
         let Some(numbers) = value.known().and_then(Array::to_i64) else { return Ok(None) };
-        // One axis is reduced, and operands of one element are compared, so that the result has one element.
-        if value.dims().len() > 1 || (operands > 1 && numbers.len() != 1) {
+        // The result must have one element: of an axis that is reduced, or of operands that have one each.
+        let rank = value.dims().len();
+        if rank > 1 || (reduces && ctx.reduced_axes(rank)?.is_none()) || (!reduces && numbers.len() != 1) {
             return Ok(None);
         }
         let sizes = ctx.sizes.get(position).map(Vec::as_slice).unwrap_or_default();
@@ -170,7 +172,7 @@ fn reduced(ctx: &mut NodeLowering<'_>, own: &str) -> Result<Option<Sizes>, Probl
             match (sizes.get(place).and_then(Option::as_ref), &extent) {
                 (None, _) => limits.push(number),
                 (Some(size), None) => extent = Some(size.clone()),
-                (Some(size), Some(other)) if size.is_like(other) => {}
+                (Some(size), Some(other)) if size.is_like(other) && binary != Binary::Mul => {}
                 (Some(_), Some(_)) => return Ok(None),
             }
         }
