@@ -7,23 +7,15 @@ use std::{
 
 use serde::Serialize;
 
-use super::{capacity::CapacityAnswer, error::CliError, out, picture, progress, stopped};
-use crate::{
-    io::{DistinctFiles, printable},
-    report::grouped,
-};
+use super::{capacity::CapacityAnswer, error::CliError, out, plan_files::PlanFiles, progress, stopped};
+use crate::{io::printable, report::grouped};
 use texpool_plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, arena_svg, io::buffers_to_csv};
 
 /// Arguments for planning buffers in an arena.
 pub(super) struct ArenaArgs<'a> {
     pub(super) capacity: Option<u64>,
     pub(super) deadline: Option<Duration>,
-    /// File for a picture of the plan.
-    pub(super) picture: Option<&'a Path>,
-    /// File for the plan as CSV.
-    pub(super) write: Option<&'a Path>,
-    /// All files of the call, including these two.
-    pub(super) files: &'a DistinctFiles,
+    pub(super) files: &'a PlanFiles<'a>,
 }
 
 /// The plan as printed in JSON.
@@ -60,11 +52,8 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
     stopped::say(plan.stopped, begun);
     // A plan that does not fit is not written, just as for usage records.
     if code == 0 {
-        picture::write(args.picture, args.files, || Ok(arena_svg(&printable(path).to_string(), &buffers, &plan)?))?;
-        if let Some(to) = args.write {
-            let csv = buffers_to_csv(&buffers, Some(&plan))?;
-            args.files.write(to, csv.as_bytes())?;
-        }
+        let svg = || Ok(arena_svg(&printable(path).to_string(), &buffers, &plan)?);
+        args.files.write(svg, || Ok(buffers_to_csv(&buffers, Some(&plan))?))?;
     }
     stopped::exit(plan.stopped, code)
 }

@@ -76,10 +76,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let mut files = DistinctFiles::default();
     args.picture.as_deref().map_or(Ok(()), |picture| picture::check(picture, &mut files))?;
     let Some(model) = &args.model else {
-        return if args.order && !args.measure {
-            example_orders(args, &files, json)
-        } else {
-            Err(CliError::Usage(NO_MODEL.into()))
+        return match args {
+            Args { measure: true, .. } => {
+                Err(CliError::Usage("--measure goes with a model, or with --published".into()))
+            }
+            Args { order: true, .. } => example_orders(args, &files, json),
+            _ => Err(CliError::Usage(NO_MODEL.into())),
         };
     };
     args.output.as_deref().map_or(Ok(()), |output| files.writes("the graph", output))?;

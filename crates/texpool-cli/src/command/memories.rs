@@ -8,11 +8,8 @@ use std::{
 
 use serde::Serialize;
 
-use super::{error::CliError, out, picture, progress, stopped};
-use crate::{
-    io::{DistinctFiles, printable},
-    report::grouped,
-};
+use super::{error::CliError, option_names::repeated, out, plan_files::PlanFiles, progress, stopped};
+use crate::{io::printable, report::grouped};
 use texpool_compile::parse_size;
 use texpool_plan::{
     Buffer, Layout, LayoutKind, MemoriesPlan, MemoriesPlanner, Memory, Place, UsageRecord,
@@ -24,12 +21,7 @@ use texpool_plan::{
 pub(super) struct MemoriesArgs<'a> {
     pub(super) memories: &'a [Memory],
     pub(super) deadline: Option<Duration>,
-    /// File for a picture of the plan.
-    pub(super) picture: Option<&'a Path>,
-    /// File for the plan as CSV.
-    pub(super) write: Option<&'a Path>,
-    /// All files of the call, including these two.
-    pub(super) files: &'a DistinctFiles,
+    pub(super) files: &'a PlanFiles<'a>,
 }
 
 /// The plan as printed in JSON.
@@ -65,16 +57,16 @@ pub(super) fn memory(text: &str) -> Result<Memory, String> {
         return Err(format!("`{text}` names no memory: write NAME or NAME=SIZE, such as sram=512KiB"));
     }
     let memory = Memory::new().named(name);
-    Ok(capacity.map_or(memory.clone(), |capacity| memory.capacity(capacity)))
+    Ok(match capacity {
+        Some(capacity) => memory.capacity(capacity),
+        None => memory,
+    })
 }
 
 /// Plans the buffers of `text`, the contents of the file at `path`.
 pub(super) fn run(path: &Path, text: &str, args: &MemoriesArgs<'_>, json: bool) -> Result<(), CliError> {
-    let name_of = |memory: &Memory| printable(&memory.name).to_string();
-    if let Some(twice) =
-        args.memories.iter().enumerate().find(|(at, m)| args.memories[..*at].iter().any(|n| n.name == m.name))
-    {
-        return Err(CliError::Usage(format!("--memory names `{}` twice", name_of(twice.1))));
+    if let Some(name) = repeated(args.memories.iter().map(|memory| memory.name.as_str())) {
+        return Err(CliError::Usage(format!("--memory names `{}` twice", printable(name))));
     }
     let wrong = |source| CliError::Records { path: path.into(), source };
     let mut planner = MemoriesPlanner::new(args.memories.iter().cloned());
@@ -95,13 +87,11 @@ pub(super) fn run(path: &Path, text: &str, args: &MemoriesArgs<'_>, json: bool) 
         out::text(&table(&memories, &plan, seconds))?;
     }
     stopped::say(plan.stopped, begun);
-    picture::write(args.picture, args.files, || {
+    let svg = || {
         let records: Vec<UsageRecord> = buffers.iter().map(record).collect();
         Ok(plan_svg(&printable(path).to_string(), &records, &layout(&plan))?)
-    })?;
-    if let Some(to) = args.write {
-        args.files.write(to, memories_to_csv(&buffers, args.memories, &plan)?.as_bytes())?;
-    }
+    };
+    args.files.write(svg, || Ok(memories_to_csv(&buffers, args.memories, &plan)?))?;
     stopped::exit(plan.stopped, 0)
 }
 

@@ -43,6 +43,7 @@ mod picture;
 mod picture_args;
 mod plan;
 mod plan_device;
+mod plan_files;
 mod plan_rows;
 mod progress;
 mod published;

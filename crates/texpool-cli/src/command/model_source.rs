@@ -1,6 +1,6 @@
 //! Finds a model by its file or name, with values for the extents that the file leaves open.
 
-use super::{error::CliError, help::RESEARCH, open_extents, out, progress};
+use super::{error::CliError, help::RESEARCH, open_extents, option_names::repeated, out, progress};
 use crate::{
     fetch::{Bar, Catalog, Entry, Fetcher},
     io::{DistinctFiles, IoError, printable},
@@ -76,13 +76,10 @@ impl DimArgs {
 
 /// Returns an error if a flag gives a name two values.
 fn check_named_once<T>(flag: &str, values: &[(String, T)]) -> Result<(), CliError> {
-    for (i, (name, _)) in values.iter().enumerate() {
-        if values[..i].iter().any(|(other, _)| other == name) {
-            let name = printable(name);
-            return Err(CliError::Usage(format!("{flag} says twice what `{name}` is; leave one out")));
-        }
-    }
-    Ok(())
+    repeated(values.iter().map(|(name, _)| name.as_str())).map_or(Ok(()), |name| {
+        let name = printable(name);
+        Err(CliError::Usage(format!("{flag} says twice what `{name}` is; leave one out")))
+    })
 }
 
 impl BoundArgs {

@@ -1,5 +1,7 @@
 //! Names that options take: strategies, rules and adapters, with a suggestion for a mistyped one.
 
+use std::collections::HashSet;
+
 use super::{error::CliError, suggestion};
 use texpool_compile::option_text::{in_textures, nearest_name, parse_planner, parse_rules};
 use texpool_gpu::adapters;
@@ -22,6 +24,12 @@ pub(super) fn rules(text: &str) -> Result<Rules, String> {
     let names = || Rules::names().chain(["default", "exact", "all", "none"]);
     let wrong = text.split(',').find(|name| !names().any(|other| other == *name)).unwrap_or(text);
     parse_rules(text).map_err(|error| suggestion::with(error, wrong, names()))
+}
+
+/// Returns the first name that an earlier one equals.
+pub(super) fn repeated<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut seen = HashSet::new();
+    names.into_iter().find(|name| !seen.insert(*name))
 }
 
 /// Returns the error for an adapter that does not exist, with the names of those that do.

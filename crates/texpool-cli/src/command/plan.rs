@@ -14,6 +14,7 @@ use super::{
     operator_profiles::{self, ProfileOutput},
     out, picture,
     plan_device::Device,
+    plan_files::PlanFiles,
     plan_rows::{self, RowsOf},
     progress::{self, Deadline},
     records::{self, RecordsArgs},
@@ -127,7 +128,7 @@ pub(super) struct Args {
     )]
     align: u64,
     /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
-    /// that runtime use the plan. With --records: place all records in one arena, as they are with alignments.
+    /// that runtime use the plan. With --records: place all records in one arena.
     #[arg(long, conflicts_with_all = ["why", "front", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
     arena: bool,
     /// With --arena: leave room for the scratch buffer of an operator's kernel, such as 12=4096. Operators are counted
@@ -226,9 +227,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             memories: &args.memory,
             deadline: args.deadline,
             nodes: args.nodes,
-            picture: args.picture.as_deref(),
-            write: args.write.as_deref(),
-            files: &files,
+            files: PlanFiles { picture: args.picture.as_deref(), csv: args.write.as_deref(), all: &files },
         };
         return records::run(path, &records_args, json);
     }

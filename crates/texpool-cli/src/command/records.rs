@@ -13,12 +13,13 @@ use super::{
     capacity::CapacityAnswer,
     error::CliError,
     memories::{self, MemoriesArgs},
-    out, picture,
+    out,
+    plan_files::PlanFiles,
     progress::{self, Deadline},
     stopped,
 };
 use crate::{
-    io::{DistinctFiles, printable, read_text},
+    io::{printable, read_text},
     report::grouped,
 };
 use texpool_plan::{
@@ -38,25 +39,20 @@ pub(super) struct RecordsArgs<'a> {
     pub(super) capacity: Option<u64>,
     /// Place all records in one arena, also those that could share objects.
     pub(super) arena: bool,
-    /// Place every record in one of these memories, unless there are none.
+    /// Memories among which the records are divided; empty without `--memory`.
     pub(super) memories: &'a [Memory],
     pub(super) deadline: Option<Deadline>,
     /// Maximum number of relaxations for the exact solver.
     pub(super) nodes: u64,
-    /// File for a picture of the plan.
-    pub(super) picture: Option<&'a Path>,
-    /// File for the plan as CSV.
-    pub(super) write: Option<&'a Path>,
-    /// All files of the call, including these two.
-    pub(super) files: &'a DistinctFiles,
+    pub(super) files: PlanFiles<'a>,
 }
 
 pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(), CliError> {
     let text = read_text(path)?;
     let deadline = args.deadline.map_or(Some(DEADLINE), |deadline| deadline.0);
-    let &RecordsArgs { capacity, memories, picture, write, files, .. } = args;
+    let &RecordsArgs { capacity, memories, ref files, .. } = args;
     if !memories.is_empty() {
-        return memories::run(path, &text, &MemoriesArgs { memories, deadline, picture, write, files }, json);
+        return memories::run(path, &text, &MemoriesArgs { memories, deadline, files }, json);
     }
     let wrong = |source| CliError::Records { path: path.into(), source };
     let mut buffers = buffers_from_text(&text).map_err(wrong)?;
@@ -72,8 +68,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
             let why = "alignments, gaps and given places go with the strategy `best` only";
             return Err(CliError::Usage(format!("{}: {why}", printable(path))));
         }
-        let arena_args = ArenaArgs { capacity, deadline, picture, write, files };
-        return arena::run(path, buffers, &arena_args, json);
+        return arena::run(path, buffers, &ArenaArgs { capacity, deadline, files }, json);
     };
     drop(buffers);
     let begun = Instant::now();
@@ -89,11 +84,8 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     })?;
     stopped::say(stopped, begun);
     if let Some(layout) = layout {
-        picture::write(picture, files, || Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?))?;
-        if let Some(to) = write {
-            let csv = to_minimalloc(&set, Some(&layout))?;
-            files.write(to, csv.as_bytes())?;
-        }
+        let svg = || Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?);
+        files.write(svg, || Ok(to_minimalloc(&set, Some(&layout))?))?;
     }
     stopped::exit(stopped, code)
 }

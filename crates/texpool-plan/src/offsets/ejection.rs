@@ -60,7 +60,7 @@ pub(super) fn ejection(
             break;
         }
         // The penalties stay: they tell which tensors are hard to place.
-        search.restart(best.as_ref().unwrap_or(layout));
+        search.arena = filled(records, best.as_ref().unwrap_or(layout));
     }
     best
 }
@@ -89,11 +89,6 @@ impl<'a> Ejection<'a> {
             nearby: Vec::new(),
             ends: Vec::new(),
         }
-    }
-
-    /// Places all tensors as in `layout`.
-    fn restart(&mut self, layout: &Layout) {
-        self.arena = filled(self.records, layout);
     }
 
     fn top(&self) -> u64 {

@@ -40,7 +40,9 @@ fn a_plan_is_written_where_its_tensors_lie() {
 }
 
 /// Text, line, column, and a word of the expected message.
-const HOSTILE: &[(&str, usize, usize, &str)] = &[
+type Hostile = (&'static str, usize, usize, &'static str);
+
+const HOSTILE: &[Hostile] = &[
     ("", 1, 1, "no header"),
     ("id,lower,upper\n", 1, 15, "`size` is missing"),
     ("tensor,first_op,size_bytes\n", 1, 27, "`last_op` is missing"),
@@ -62,13 +64,14 @@ const HOSTILE: &[(&str, usize, usize, &str)] = &[
 
 #[test]
 fn hostile_csv_is_refused_where_it_is_wrong() {
-    for &(text, line, column, word) in HOSTILE {
-        let error = from_csv(text).unwrap_err();
-        let message = error.to_string();
-        assert!(message.contains(word), "{text:?}: {message}");
-        let PlanError::Parse { line: l, column: c, .. } = error else { panic!("{error}") };
-        assert_eq!((l, c), (line, column), "{text:?}: {message}");
-    }
+    HOSTILE.iter().for_each(|hostile| is_refused(hostile, &from_csv(hostile.0).unwrap_err()));
+}
+
+/// Checks that the error of a hostile text names what is wrong, and where.
+fn is_refused(&(text, line, column, word): &Hostile, error: &PlanError) {
+    assert!(error.to_string().contains(word), "{text:?}: {error}");
+    let &PlanError::Parse { line: l, column: c, .. } = error else { panic!("{error}") };
+    assert_eq!((l, c), (line, column), "{text:?}: {error}");
 }
 
 /// Sizes whose sum overflows can be read, and the planner rejects them. Steps a billion apart are planned.
@@ -153,8 +156,8 @@ proptest! {
     }
 }
 
-/// Text, line, column, and a word of the expected message.
-const HOSTILE_COLUMNS: &[(&str, usize, usize, &str)] = &[
+/// Like [`HOSTILE`], for columns that only buffers have.
+const HOSTILE_COLUMNS: &[Hostile] = &[
     ("id,lower,start,upper,size\n", 1, 10, "`start` is there twice, as another name of `lower`"),
     ("buffer,begin,end\n", 1, 17, "`size` is missing"),
     ("id,lower,upper,size,alignment\na,0,2,4,0\n", 2, 9, "1 or more"),
@@ -176,12 +179,7 @@ const HOSTILE_COLUMNS: &[(&str, usize, usize, &str)] = &[
 
 #[test]
 fn hostile_columns_are_refused_where_they_are_wrong() {
-    for &(text, line, column, word) in HOSTILE_COLUMNS {
-        let error = buffers_from_csv(text).unwrap_err();
-        assert!(error.to_string().contains(word), "{text:?}: {error}");
-        let PlanError::Parse { line: l, column: c, .. } = error else { panic!("{error}") };
-        assert_eq!((l, c), (line, column), "{text:?}: {error}");
-    }
+    HOSTILE_COLUMNS.iter().for_each(|hostile| is_refused(hostile, &buffers_from_csv(hostile.0).unwrap_err()));
 }
 
 /// All column names and forms that minimalloc reads: every synonym, the inclusive `end`, and any order of columns.

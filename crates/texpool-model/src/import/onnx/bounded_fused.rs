@@ -37,8 +37,5 @@ fn convolution(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, P
         return Ok(None);
     }
     let Some(passed) = windowed(ctx, "Conv")? else { return Ok(None) };
-    let is_alike = |added: &Vec<BoundedAxis>| {
-        added.len() == passed.len() && passed.iter().all(|bounded| added.iter().any(|other| other.is_like(bounded)))
-    };
-    Ok(addend.as_ref().is_none_or(is_alike).then_some(passed))
+    Ok(addend.is_none_or(|added| BoundedAxis::are_alike(&added, &passed)).then_some(passed))
 }

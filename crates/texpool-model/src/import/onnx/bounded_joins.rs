@@ -14,32 +14,29 @@ use texpool_ops::graph::{Binary, ElementType};
 /// extent from its bound.
 pub(super) fn concat(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let along = ctx.axis(ctx.operand(0)?.dims().len(), 1)?;
-    let bounds = ctx.bounds.clone();
-    let bounds_of = |operand: usize| bounds.get(operand).map(Vec::as_slice).unwrap_or_default();
-    let of = |operand: usize| bounds_of(operand).iter().filter(move |bounded| bounded.axis != along);
-    let is_alike = |operand: usize| {
-        of(operand).count() == of(0).count() && of(operand).all(|own| of(0).any(|other| other.is_like(own)))
-    };
-    if !(1..ctx.count()).all(is_alike) {
+    let values = (0..ctx.count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
+    // Of each operand, the axes along which it is joined, and the others.
+    let (open, others): (Vec<Vec<_>>, Vec<Vec<_>>) = (0..values.len())
+        .map(|operand| ctx.bounds[operand].iter().cloned().partition(|bounded| bounded.axis == along))
+        .unzip();
+    if !others.iter().all(|own| BoundedAxis::are_alike(own, &others[0])) {
         return Ok(None);
     }
-    let mut passed: Vec<BoundedAxis> = of(0).cloned().collect();
-    let values = (0..ctx.count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
-    // What a run places up to here: the sum of such extents, and the number of other places.
+    let mut passed = others[0].clone();
+    // The end of the tensors up to here: a sum of extents that a run finds, and a known number of places.
     let (mut found, mut known): (Option<Size>, usize) = (None, 0);
     let mut joints = Vec::new();
-    for (operand, value) in values.iter().enumerate() {
-        let Some(size) = ctx.bounds[operand].iter().find(|bounded| bounded.axis == along).map(|b| b.size.clone())
-        else {
+    for (operand, (value, own)) in values.iter().zip(&open).enumerate() {
+        let [BoundedAxis { size, .. }] = &own[..] else {
             known += value.dims().get(along).copied().unwrap_or_default();
             continue;
         };
         let end = match &found {
-            Some(before) => sum(ctx, before, &size)?,
+            Some(before) => sum(ctx, before, size)?,
             None => size.clone(),
         };
         if operand + 1 < values.len() {
-            joints.push(Joint { size, end: end.clone(), more: known });
+            joints.push(Joint { size: size.clone(), end: end.clone(), more: known });
         }
         found = Some(end);
     }

@@ -113,6 +113,11 @@ impl BoundedAxis {
         Self { axis, ..self.clone() }
     }
 
+    /// Returns whether two lists have axes at the same places, with the same extents in each run.
+    pub(super) fn are_alike(a: &[Self], b: &[Self]) -> bool {
+        a.len() == b.len() && a.iter().all(|own| b.iter().any(|other| other.is_like(own)))
+    }
+
     /// Returns whether two axes are at the same place and have the same extent in each run.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.axis == other.axis && self.size.is_like(&other.size)

@@ -50,7 +50,7 @@ impl Rearrange {
     /// Most axes.
     pub const MAX_AXES: usize = 8;
 
-    /// Returns whether all of so many elements stay in their order, so that the copy is a reshape.
+    /// Returns whether the copy of an operand with this number of elements is a reshape: all of them, in their order.
     pub fn is_reshape_of(&self, elements: usize) -> bool {
         self.offset == 0 && self.axes == [StridedAxis { extent: elements, stride: 1 }]
     }

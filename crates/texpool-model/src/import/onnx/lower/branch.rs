@@ -87,20 +87,18 @@ fn both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<(), Problem>
             ctx.is_open = true;
             return Ok(());
         };
-        let has_no_sizes =
-            [&of_then, &of_other].iter().all(|passed| passed.sizes.get(position).is_none_or(Vec::is_empty));
-        let of_results = [of_then.bounds_of(position), of_other.bounds_of(position)];
-        let result = match of_results {
-            [[], []] if has_no_sizes => selected_result(ctx, position, condition, [x, y])?,
-            [a, b] if has_no_sizes && are_alike(a, b) => {
+        let both = [&of_then, &of_other];
+        let has_sizes = both.iter().any(|passed| passed.sizes.get(position).is_some_and(|sizes| !sizes.is_empty()));
+        let result = match (!has_sizes).then(|| both.map(|passed| passed.bounds_of(position))) {
+            Some([a, b]) if BoundedAxis::are_alike(a, b) => {
                 bounds[position] = a.to_vec();
                 selected_result(ctx, position, condition, [x, y])?
             }
-            [[], [bounded]] if has_no_sizes && is_empty_along(&x, &y, bounded) => {
+            Some([[], [bounded]]) if is_empty_along(&x, &y, bounded) => {
                 bounds[position] = vec![unless(ctx, Binary::ZeroIf, condition, bounded)?];
                 y
             }
-            [[bounded], []] if has_no_sizes && is_empty_along(&y, &x, bounded) => {
+            Some([[bounded], []]) if is_empty_along(&y, &x, bounded) => {
                 bounds[position] = vec![unless(ctx, Binary::ZeroUnless, condition, bounded)?];
                 x
             }
@@ -117,11 +115,6 @@ fn both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<(), Problem>
     }
     ctx.of_bodies.push(Passed { bounds, ..Passed::default() });
     Ok(())
-}
-
-/// Returns whether two results have the same extents in each run.
-fn are_alike(a: &[BoundedAxis], b: &[BoundedAxis]) -> bool {
-    a.len() == b.len() && a.iter().all(|own| b.iter().any(|other| other.is_like(own)))
 }
 
 /// Returns whether a value is another one without any of its places along an axis. Networks return nothing so if they have
