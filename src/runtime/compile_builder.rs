@@ -196,6 +196,21 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
+    /// Also divides the first layers into patches, each of which computes some columns of a tensor, if that makes the
+    /// [smallest](Self::smallest) plan smaller or meets a limit that no other plan meets. The results have the same bits.
+    /// Columns at the borders of patches are computed twice, and the search takes several times as long.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).smallest().column_patches().build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn column_patches(mut self) -> Self {
+        self.options.tiling = Tiling::Patches;
+        self
+    }
+
     /// Runs operators in these numbers of stripes of rows instead of searching for some: all of them, or those that compute
     /// some tensors. The results have the same bits. Building fails if the model has no operator of a name, or if one has
     /// fewer rows than stripes.

@@ -199,7 +199,8 @@ pub(super) static OPTIONS: [OptionRow; 19] = [
         effect: Effect::Shape,
         repeats: false,
         texts: || format!("{}; default `rows`", choices::<Tiling>()),
-        purpose: "Whether operators may run in stripes of rows to save memory, or every tensor stays whole.",
+        purpose: "Division of operators to save memory: stripes of rows, also patches of columns of the first layers, or \
+                  none, so that every tensor stays whole.",
         set: |to, text| store(&mut to.compile.tiling, parse_choice(text)),
     },
     OptionRow {

@@ -24,6 +24,7 @@ mod memory;
 mod moves;
 mod narrow_runs;
 mod onnx_nodes;
+mod patches;
 mod planned;
 mod portability;
 mod recovery;

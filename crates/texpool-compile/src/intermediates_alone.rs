@@ -41,7 +41,7 @@ impl CompiledModel {
             tiling: Tiling::Whole,
             ..CompileOptions::default()
         };
-        let whole = LoweredModel::new(graph, &options, control)?.planned(&options, control)?;
+        let whole = LoweredModel::new(graph, None, &options, control)?.planned(&options, control)?;
         let bytes = |texels: u64| texels * self.format.texel_bytes();
         let bounds = bounds(&whole.streamed.records)?;
         Ok(IntermediatesAlone {

@@ -47,9 +47,10 @@ use search::{
     fewest_steps::Chains,
     memory_limit::MemoryLimit,
     model_front::ModelFront,
-    set_stripes,
+    patch_search, set_stripes,
 };
 
+use texpool_model::rewrite::Patches;
 use texpool_ops::graph::Graph;
 use texpool_plan::SearchControl;
 
@@ -79,15 +80,31 @@ pub fn compile_from(
     start: Option<&CompiledModel>,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, Unmet> {
+    let search = |patches| compile_with(graph, patches, options, start, control);
+    if options.tiling != Tiling::Patches || options.stripes != Stripes::Searched {
+        return search(None);
+    }
+    patch_search::with_patches(graph, options, search, control)
+}
+
+/// Compiles like [`compile_from`], with the first layers divided into `patches`.
+fn compile_with(
+    graph: &Graph,
+    patches: Option<Patches>,
+    options: &CompileOptions,
+    start: Option<&CompiledModel>,
+    control: &SearchControl<'_>,
+) -> Result<CompiledModel, Unmet> {
+    let start = start.filter(|start| start.patches() == patches);
     let is_searched = options.stripes == Stripes::Searched;
     if let Objective::Device(bytes) = options.objective
         && is_searched
     {
-        return Ok(budget::within(graph, options, bytes, start, control)?.with_rounded_weights()?);
+        return Ok(budget::within((graph, patches), options, bytes, start, control)?.with_rounded_weights()?);
     }
     let limit = MemoryLimit::of(options.objective);
     let Attempt { compiled, fits, .. } = match is_searched {
-        true => compile_within(graph, options, limit, Effort::Full, start, control)?,
+        true => compile_within((graph, patches), options, limit, Effort::Full, start, control)?,
         false => set_stripes::compiled(graph, options, limit, control)?,
     };
     match limit.filter(|_| !fits) {

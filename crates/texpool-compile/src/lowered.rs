@@ -16,7 +16,7 @@ use crate::{
     streaming::streaming,
     texel_storage,
 };
-use texpool_model::rewrite::{self, Report, Rewritten, Rules};
+use texpool_model::rewrite::{self, Patches, Report, Rewritten, Rules};
 use texpool_ops::graph::{self, Blocks, Graph, IdVec, NodeId, NodeSet, share_constants};
 use texpool_plan::{
     Layout, LeastPeak, Plan, PlanError, SearchControl, Solution, TexelFormat, UnsupportedError, UsageRecord, least_peak,
@@ -40,6 +40,8 @@ pub(super) struct LoweredModel {
     pub(super) streaming: Streaming,
     /// The order of the operators, if it was searched.
     pub(super) order: Option<MemoryOrder>,
+    /// The patches into which the first layers are divided.
+    pub(super) patches: Option<Patches>,
 }
 
 /// Upper limit on the total rows of all operators' results for which tilings are searched. Estimated, not measured:
@@ -50,7 +52,7 @@ const MAX_ROWS: u64 = 1 << 20;
 /// The schedules of whole tensors that are planned. They differ in the parts that are written in place, which saves steps
 /// and time; but a part that is written long before the whole is read reserves memory for the whole.
 #[derive(Clone, Copy)]
-enum WholeSchedules {
+pub(super) enum WholeSchedules {
     /// The one with every part in place. It is the fastest by any device's profile, because writing in place leaves out
     /// steps and work and adds none.
     Fastest,
@@ -97,14 +99,16 @@ impl UntiledPlan {
 }
 
 impl LoweredModel {
-    /// Lowers the model for the given options, prepared for tiling if the options use them.
+    /// Lowers the model for the given options, prepared for tiling if the options use them. The first layers are divided
+    /// into `patches`, if any.
     pub(super) fn new(
         graph: &Graph,
+        patches: Option<Patches>,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
         // On whole tensors, means stay one operator: only stripes of rows need two, and splitting would add a step.
-        Self::of(graph, options.considers_tiles(), WholeSchedules::of(options), options, control)
+        Self::of((graph, patches), options.considers_tiles(), WholeSchedules::of(options), options, control)
     }
 
     /// Lowers the model for a front of plans, regardless of the objective.
@@ -114,25 +118,27 @@ impl LoweredModel {
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
         let (row_means, whole) = match options.tiling {
-            Tiling::Rows => (true, WholeSchedules::FreeAtPeak),
+            Tiling::Rows | Tiling::Patches => (true, WholeSchedules::FreeAtPeak),
             Tiling::Whole => (false, WholeSchedules::All),
         };
-        Self::of(graph, row_means, whole, options, control)
+        Self::of((graph, None), row_means, whole, options, control)
     }
 
     fn of(
-        graph: &Graph,
+        (graph, patches): (&Graph, Option<Patches>),
         row_means: bool,
         whole: WholeSchedules,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        let rewritten = rewritten(graph, &options.rules, row_means, options.format, options.blocks.blocks())?;
+        let rewritten =
+            rewritten((graph, patches), &options.rules, row_means, options.format, options.blocks.blocks())?;
         let lower = |rewritten| Self::scheduled(rewritten, row_means, whole, options, control);
-        match options.order {
+        let lowered = match options.order {
             OperatorOrder::File => lower(rewritten),
             OperatorOrder::Memory => Self::with_smallest_pool(&rewritten, options, lower, control),
-        }
+        };
+        Ok(Self { patches, ..lowered? })
     }
 
     /// Lowers the model in the order with the smallest pool of those with the smallest peak, or in the file's order if
@@ -188,7 +194,7 @@ impl LoweredModel {
     }
 
     /// Schedules the nodes in the order of the rewritten graph.
-    fn scheduled(
+    pub(super) fn scheduled(
         rewritten: Rewritten,
         row_means: bool,
         whole: WholeSchedules,
@@ -215,7 +221,7 @@ impl LoweredModel {
         };
         let schedules = sets.into_iter().map(of_set).collect::<Result<_, _>>()?;
         let streaming = streaming(&graph, options);
-        Ok(Self { graph, report, row_means, plain, schedules, views, in_place, streaming, order: None })
+        Ok(Self { graph, report, row_means, plain, schedules, views, in_place, streaming, order: None, patches: None })
     }
 
     /// Returns the schedule that copies every part.
@@ -281,6 +287,7 @@ impl LoweredModel {
                 weight_format: options.weight_format,
                 stream_io: options.stream_io,
                 order: self.order,
+                patches: self.patches,
             },
             objective: options.objective,
             tiled: None,
@@ -301,20 +308,41 @@ pub(super) fn smallest_pool(plans: &[UntiledPlan]) -> usize {
 }
 
 /// Rewrites the graph and checks it before and after. If `row_means` is set, means over height and width become two
-/// operators. Its kernels compute `blocks`.
+/// operators. Its first layers are divided into `patches`, if they can be. Its kernels compute `blocks`.
 pub(super) fn rewritten(
-    graph: &Graph,
+    (graph, patches): (&Graph, Option<Patches>),
     rules: &Rules,
     row_means: bool,
     format: TexelFormat,
     blocks: Blocks,
+) -> Result<Rewritten, CompileError> {
+    let undivided = undivided(graph, rules, row_means, format)?;
+    let divided = patches.and_then(|patches| rewrite::patched(&undivided, rules, patches));
+    prepared(graph, divided.unwrap_or(undivided), format, blocks)
+}
+
+/// Checks and rewrites the graph.
+pub(super) fn undivided(
+    graph: &Graph,
+    rules: &Rules,
+    row_means: bool,
+    format: TexelFormat,
 ) -> Result<Rewritten, CompileError> {
     graph::check(graph)?;
     let split = rewrite::split(graph);
     let sorted = rewrite::sorted_segments(&split, format.max_exact_integer());
     let steps = rewrite::two_steps(&sorted);
     let least = if row_means { 1 } else { rewrite::LARGE_MEAN };
-    let mut rewritten = rewrite::rewrite(&rewrite::row_means(&steps, least), rules);
+    Ok(rewrite::rewrite(&rewrite::row_means(&steps, least), rules))
+}
+
+/// Checks a rewriting of `graph`, and makes the choices that kernels need.
+pub(super) fn prepared(
+    graph: &Graph,
+    mut rewritten: Rewritten,
+    format: TexelFormat,
+    blocks: Blocks,
+) -> Result<Rewritten, CompileError> {
     // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so the rewritten
     // graph gets the same check as a graph from a file.
     graph::check(&rewritten.graph)?;

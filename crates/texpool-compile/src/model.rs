@@ -9,7 +9,7 @@ use crate::{
     schedule::{Schedule, tiling::Cascade},
     weight_format::{self, Rounded},
 };
-use texpool_model::rewrite::{Report, Rules};
+use texpool_model::rewrite::{Patches, Report, Rules};
 use texpool_ops::{
     graph::{Graph, IdVec, NodeId, NodeSet, TensorId, share_constants},
     kernels::WeightPacking,
@@ -107,6 +107,11 @@ impl CompiledModel {
         self.lowering.order.as_ref()
     }
 
+    /// Returns the patches into which the first layers are divided, if they are.
+    pub const fn patches(&self) -> Option<Patches> {
+        self.lowering.patches
+    }
+
     /// Returns details of the tiling, or `None` for a plan of whole tensors.
     pub const fn tiled(&self) -> Option<&RowTiling> {
         self.tiled.as_ref()
@@ -142,6 +147,8 @@ pub(super) struct Lowering {
     pub(super) stream_io: StreamedIo,
     /// The order of the operators, if it was searched.
     pub(super) order: Option<MemoryOrder>,
+    /// The patches into which the first layers are divided.
+    pub(super) patches: Option<Patches>,
 }
 
 /// The row tiling of a compiled model.

@@ -12,6 +12,8 @@ mod input_rows;
 #[cfg(test)]
 pub(crate) mod networks;
 #[cfg(test)]
+mod patches;
+#[cfg(test)]
 pub(crate) mod properties;
 #[cfg(test)]
 mod refused;

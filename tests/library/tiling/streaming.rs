@@ -10,11 +10,11 @@ use super::networks;
 use texpool_compile::{
     CompileError, CompileOptions, CompiledModel, Objective, ParetoFront, StreamedIo, WeightFormat, WeightStorage,
     compile, load, pareto_front,
-    schedule::{Contents, StepKind},
+    schedule::{Contents, Step, StepKind},
 };
 use texpool_model::rewrite::Rules;
 use texpool_ops::{graph::Graph, kernels::WeightPacking, ops};
-use texpool_plan::SearchControl;
+use texpool_plan::{SearchControl, TexelFormat};
 
 const TILE: u64 = 64 << 10;
 
@@ -92,7 +92,7 @@ fn uploads_are_whole(compiled: &CompiledModel, packing: WeightPacking) {
     for (id, node) in graph.nodes.iter_enumerated() {
         let steps = |kind: StepKind| schedule.steps.iter().filter(move |step| step.node == id && step.kind == kind);
         let uploads: Vec<_> = steps(StepKind::Upload).collect();
-        let texels = |upload: &&texpool_compile::schedule::Step| schedule.storages[upload.to].texels();
+        let texels = |upload: &&Step| schedule.storages[upload.to].texels();
         let packed = ops::packed_weight_texels(graph, node, packing);
         assert_eq!(uploads.iter().map(texels).sum::<u64>(), packed, "{id}");
         let Some(sections) = ops::weight_sections(graph, node, packing) else { continue };
@@ -195,4 +195,20 @@ fn small_weights_stay_on_the_device() {
         let bytes = ops::weight_texels(compiled.graph(), node) * 16;
         assert_eq!(compiled.schedule().streamed().contains(id), bytes >= 100 << 10, "{bytes}");
     }
+}
+
+/// In a pool of bytes, a row of floats has four planes, and a tile of the weights computes its slices in each of them.
+#[test]
+fn tiles_of_weights_write_floats_into_a_pool_of_bytes() {
+    let (mut net, x) = networks::Net::new("floats in bytes", 16);
+    let first = net.conv(x, 16, 3, 1, None);
+    let wide = net.conv(first, 32, 1, 1, None);
+    let narrow = net.conv(wide, 16, 1, 1, None);
+    let out = net.conv(narrow, 8, 5, 2, None);
+    let graph = net.finish(&[out]);
+    let weights = WeightStorage::Streamed { resident_below: 0, tile_bytes: 1 << 10 };
+    let format = TexelFormat::Rgba8Uint;
+    let options = CompileOptions { format, objective: Objective::Smallest, weights, ..CompileOptions::default() };
+    // Every division that the search examines is checked row by row, and some run whole layers in tiles of weights.
+    assert!(compile(&graph, &options, &SearchControl::new()).unwrap().tiled().is_some());
 }

@@ -90,7 +90,7 @@ pub(super) struct PlanArgs {
     /// typical ones.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "objective")]
     budget: Option<u64>,
-    /// Division of operators that the plan may use.
+    /// Division of operators that the plan may use to save memory. The results have the same bits.
     #[arg(long, value_parser = choice::<Tiling>(), default_value = "rows", help_heading = RESEARCH)]
     tiling: Tiling,
     /// Run operators in this many stripes of rows, or each of these operators in a number of its own, with all others

@@ -360,7 +360,8 @@ fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, sev
     let (steps, naive) = (compiled.schedule().steps.len(), size(table.naive_device_bytes));
     let mut text =
         format!("{name}: {steps} steps; {naive} of device memory with a texture for every tensor\n\n{table}");
-    let MemoryReport { tiling_why: why, order, open_extents: open, .. } = MemoryReport::from_compiled(compiled);
+    let MemoryReport { tiling_why: why, patches, order, open_extents: open, .. } =
+        MemoryReport::from_compiled(compiled);
     text += &open_extents(&open);
     if let Some(order) = order {
         let _ = write!(text, "\n{order}\n");
@@ -368,6 +369,9 @@ fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, sev
     if let Some(why) = why.filter(|_| !several) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  row tiling: {why}");
+    }
+    if let Some(patches) = patches.filter(|_| !several) {
+        let _ = writeln!(text, "  {patches}");
     }
     let stopped: Vec<&PlanRow> = table.rows.iter().filter(|row| row.stopped.is_some()).collect();
     if let Some(reason) = stopped.first().and_then(|row| row.stopped) {

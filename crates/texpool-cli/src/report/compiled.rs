@@ -2,14 +2,15 @@
 
 use super::DeviceMemoryReport;
 use super::{
-    CascadeReport, IntermediatesReport, MemoryReport, OpenExtentReport, OrderReport, PeakReport, ReportInputs, StepRow,
-    TilingReport,
+    CascadeReport, IntermediatesReport, MemoryReport, OpenExtentReport, OrderReport, PatchesReport, PeakReport,
+    ReportInputs, StepRow, TilingReport,
 };
 use texpool_compile::{
     CompiledModel, IntermediatesAlone, Objective, Peak,
     schedule::{StepKind, Storage, StorageKind, tiling::Cascade},
 };
 use texpool_gpu::Memory;
+use texpool_model::rewrite::Patches;
 
 impl MemoryReport {
     /// Creates the report of a compiled model without a device. Inputs, outputs and weights are counted in packed
@@ -55,6 +56,9 @@ impl MemoryReport {
             baseline_bytes: tiled.baseline_bytes,
             baseline_ms: tiled.baseline_us / 1e3,
         });
+        report.patches = compiled
+            .patches()
+            .map(|Patches { end, parts }| PatchesReport { parts, tensor: graph.tensors[end].name.clone() });
         report.order = compiled.order().map(OrderReport::from_order);
         report
     }

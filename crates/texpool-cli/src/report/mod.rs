@@ -25,8 +25,10 @@ mod step_times;
 mod text;
 mod values;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
-use texpool_plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelFormat};
+use texpool_plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelFormat, printable};
 
 pub use chart::{picture, pictures};
 pub use clamped::{ClampedPlace, ClampedReport};
@@ -74,6 +76,9 @@ pub struct MemoryReport {
     /// Description of the plan's row tiling, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiling: Option<TilingReport>,
+    /// Patches of columns into which the first layers are divided, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patches: Option<PatchesReport>,
     /// Memory of whole tensors in the file's order and in the order that was chosen; only if the order was searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<OrderReport>,
@@ -140,6 +145,21 @@ pub struct TilingReport {
     /// Predicted time of a run on whole tensors.
     #[serde(default)]
     pub baseline_ms: f64,
+}
+
+/// Patches, each of which computes some columns of a tensor, with the layers before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchesReport {
+    /// Number of patches.
+    pub parts: usize,
+    /// The tensor that they compute.
+    pub tensor: String,
+}
+
+impl fmt::Display for PatchesReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} patches of columns of `{}`, one after the other", self.parts, printable(&self.tensor))
+    }
 }
 
 /// Layout of a tensor's rows.
@@ -340,6 +360,7 @@ impl MemoryReport {
             stopped: None,
             tiling_why: None,
             tiling: None,
+            patches: None,
             order: None,
             intermediates_alone: None,
             driver_bytes: None,

@@ -54,6 +54,9 @@ impl fmt::Display for MemoryReport {
         if let Some(why) = &self.tiling_why {
             writeln!(f, "    row tiling: {why}")?;
         }
+        if let Some(patches) = &self.patches {
+            writeln!(f, "    {patches}")?;
+        }
         if let Some(tiling) = &self.tiling {
             let (cascades, dispatches) = (tiling.cascades.len(), tiling.dispatches);
             let note = format!("about {:.1} ms; here about {:.1} ms", tiling.baseline_ms, tiling.predicted_ms);

@@ -41,10 +41,21 @@ pub enum Tiling {
     /// operators need the rows. Each tensor then holds only the rows that are still needed, as a rolling buffer.
     #[default]
     Rows,
+    /// As with [`Rows`](Self::Rows). If that is not small enough, the first layers may also be divided into patches, each of
+    /// which computes some columns of a tensor. Patches are tried with [`Objective::Smallest`], and if no other plan keeps
+    /// within a limit. They compute the columns at their borders twice.
+    Patches,
     /// Every operator runs once and writes its whole result. Plans then differ only in the concatenations and pads that
     /// are written in place: that saves steps, but a part that is written long before the whole is read reserves memory
     /// for the whole.
     Whole,
+}
+
+impl Tiling {
+    /// Returns whether operators may run in stripes of rows.
+    pub(crate) const fn divides_rows(self) -> bool {
+        matches!(self, Self::Rows | Self::Patches)
+    }
 }
 
 /// Order in which operators run.
@@ -211,7 +222,7 @@ impl CompileOptions {
     /// Returns whether plans in stripes of rows are considered. No tiled plan is faster than whole tensors, so the
     /// fastest plan needs no search.
     pub(crate) fn considers_tiles(&self) -> bool {
-        self.stripes != Stripes::Searched || self.tiling == Tiling::Rows && self.objective != Objective::Fastest
+        self.stripes != Stripes::Searched || self.tiling.divides_rows() && self.objective != Objective::Fastest
     }
 
     /// Returns these options with the texel format that the pool actually has.

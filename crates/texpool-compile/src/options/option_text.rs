@@ -31,8 +31,11 @@ impl Choice for Objective {
 }
 
 impl Choice for Tiling {
-    const VALUES: &'static [(Self, &'static str, &'static str)] =
-        &[(Self::Rows, "rows", "Stripes of rows, if they save memory."), (Self::Whole, "whole", "Whole tensors only.")];
+    const VALUES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Rows, "rows", "Stripes of rows, if they save memory."),
+        (Self::Patches, "patches", "Also patches of columns of the first layers, if they save memory."),
+        (Self::Whole, "whole", "Whole tensors only."),
+    ];
 }
 
 impl Choice for OperatorOrder {

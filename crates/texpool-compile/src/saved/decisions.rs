@@ -9,8 +9,8 @@ use crate::{
     order::{MemoryOrder, OrderMemory},
     schedule::tiling::Cascade,
 };
-use texpool_model::rewrite::Rules;
-use texpool_ops::graph::{BlockSize, Blocks, DeviceClass, LayerKind, NodeId, NodeSet};
+use texpool_model::rewrite::{Patches, Rules};
+use texpool_ops::graph::{BlockSize, Blocks, DeviceClass, LayerKind, NodeId, NodeSet, TensorId};
 use texpool_plan::{LayoutKind, StopReason, TexelFormat};
 
 /// The inputs and the results of planning.
@@ -34,6 +34,8 @@ pub(super) struct Decisions {
     pub(super) stream_io: StreamedIo,
     /// The order of the operators, if it was searched.
     pub(super) order: Option<MemoryOrder>,
+    /// The patches into which the first layers are divided.
+    pub(super) patches: Option<Patches>,
     /// Name of the strategy that found the plan.
     pub(super) strategy: String,
     /// Kind of layout: shared objects or banks with whole tensors, rows with stripes.
@@ -111,6 +113,11 @@ impl Decisions {
         if let Some(order) = &self.order {
             order.write(writer);
         }
+        // A division has two parts at least, so zero stands for none.
+        writer.count(self.patches.map_or(0, |patches| patches.parts));
+        if let Some(patches) = self.patches {
+            writer.count(patches.end.index());
+        }
         writer.text(&self.strategy);
         writer.number(match self.kind {
             LayoutKind::SharedObjects => 0,
@@ -167,6 +174,13 @@ impl Decisions {
         };
         let stream_io = StreamedIo { inputs: reader.flag()?, outputs: reader.flag()? };
         let order = if reader.flag()? { Some(MemoryOrder::read(reader)?) } else { None };
+        let patches = match reader.at_most(u32::MAX as usize, "no tensor has so many columns")? {
+            0 => None,
+            parts => {
+                let end = reader.at_most(u32::MAX as usize, "no graph has so many tensors")?;
+                Some(Patches { end: TensorId::new(end), parts })
+            }
+        };
         let strategy = reader.text()?.to_owned();
         let kind = match reader.number()? {
             0 => LayoutKind::SharedObjects,
@@ -193,6 +207,7 @@ impl Decisions {
             weight_format,
             stream_io,
             order,
+            patches,
             strategy,
             kind,
             blocks,

@@ -4,7 +4,7 @@ use super::{bytes::Reader, error::SavedPlanError, fingerprint::Fnv};
 
 const MAGIC: [u8; 8] = *b"texplan\0";
 /// Format version; must be increased whenever the format changes.
-const VERSION: u16 = 8;
+const VERSION: u16 = 9;
 /// Length of the header, which is not hashed.
 const HEADER: usize = MAGIC.len() + 2 + 8 + 8;
 

@@ -64,8 +64,9 @@ use texpool_plan::{LiveRange, Placement, Plan, TextureLimits, UsageRecord};
 pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
-    let Decisions { rules, row_means, format, objective, weights, weight_format, stream_io, blocks, .. } = decisions;
-    let mut rewritten = rewritten(graph, &rules, row_means, format, blocks)?;
+    let Decisions { rules, row_means, format, objective, weights, weight_format, stream_io, blocks, patches, .. } =
+        decisions;
+    let mut rewritten = rewritten((graph, patches), &rules, row_means, format, blocks)?;
     if let Some(order) = decisions.order.as_ref().filter(|order| !order.is_of_file()) {
         rewritten = reordered(rewritten, &order.nodes)
             .map_err(|_| SavedPlanError::OtherModel { saved: decisions.model.clone(), found: graph.name.clone() })?;
@@ -96,7 +97,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         ..CompileOptions::default()
     };
     let (in_place, order) = (decisions.in_place.clone(), decisions.order.clone());
-    let lowering = Lowering { rules, row_means, in_place, weights, weight_format, stream_io, order };
+    let lowering = Lowering { rules, row_means, in_place, weights, weight_format, stream_io, order, patches };
     let streaming = streaming(&graph, &options);
     let stopped = decisions.stopped;
     let (schedule, plan, tiled) = match &decisions.division {

@@ -13,7 +13,7 @@ impl CompiledModel {
     /// neither steps nor weights. They stay valid until a version of this library rewrites or schedules the model
     /// differently, which loading detects.
     pub fn save(&self) -> Vec<u8> {
-        let Lowering { rules, row_means, in_place, weights, weight_format, stream_io, order } = &self.lowering;
+        let Lowering { rules, row_means, in_place, weights, weight_format, stream_io, order, patches } = &self.lowering;
         let division = |tiled: &RowTiling| Division {
             cascades: tiled.cascades.clone(),
             predicted_us: tiled.predicted_us,
@@ -33,6 +33,7 @@ impl CompiledModel {
             weight_format: *weight_format,
             stream_io: *stream_io,
             order: order.clone(),
+            patches: *patches,
             strategy: self.plan.strategy.clone(),
             kind: self.plan.problem,
             blocks: self.graph.blocks,

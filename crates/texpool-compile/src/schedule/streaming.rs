@@ -301,11 +301,13 @@ impl Schedule {
             return step.writes.clone();
         }
         let (layout, width) = (self.layout_of(graph, result), graph.shape(result).w as u32);
-        let run = |slice: u32| {
-            let start = layout.texel + slice * layout.pitch;
+        // A tensor of several planes has its slices in each of them.
+        let (planes, plane_texels) = (graph.tensors[result].storage.texels(), graph.shape(result).row_texels() as u32);
+        let run = |plane: u32, slice: u32| {
+            let start = layout.texel + plane * plane_texels + slice * layout.pitch;
             start..start + width
         };
-        let runs = merged(slices.clone().map(run));
+        let runs = merged((0..planes as u32).flat_map(|plane| slices.clone().map(move |slice| run(plane, slice))));
         let mut rows: Vec<&Range<u32>> = step.writes.iter().map(|access| &access.rows).collect();
         rows.dedup();
         let access = |rows: &Range<u32>, texels: Range<u32>| Access { storage: step.to, rows: rows.clone(), texels };

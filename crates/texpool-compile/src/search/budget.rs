@@ -25,6 +25,7 @@ use crate::{
     schedule::{Schedule, stream},
     streaming::streaming,
 };
+use texpool_model::rewrite::Patches;
 use texpool_ops::graph::Graph;
 use texpool_plan::{Planner, SearchBudget, SearchControl};
 
@@ -126,6 +127,8 @@ fn faster(a: Option<Fitting>, b: Option<Fitting>) -> Option<Fitting> {
 /// Search for a plan within a device memory budget.
 struct BudgetSearch<'a, 'c> {
     graph: &'a Graph,
+    /// The patches into which the first layers are divided.
+    patches: Option<Patches>,
     options: CompileOptions,
     bytes: u64,
     /// Result of an earlier search of this budget, or of any other search of the same model, if any.
@@ -140,20 +143,20 @@ struct BudgetSearch<'a, 'c> {
 /// budget is at least one allocator block, the search first tries to fit the blocks that the allocator takes from the
 /// driver; if that fails, it counts only the allocations themselves. `start` is the result of an earlier search.
 pub(crate) fn within(
-    graph: &Graph,
+    (graph, patches): (&Graph, Option<Patches>),
     options: &CompileOptions,
     bytes: u64,
     start: Option<&CompiledModel>,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, Unmet> {
     let options = CompileOptions { objective: Objective::Device(bytes), ..options.clone() };
-    let lowered = LoweredModel::new(graph, &options, control)?;
+    let lowered = LoweredModel::new(graph, patches, &options, control)?;
     let floor = device_floor(&lowered, options.format);
     if bytes < floor {
         return Err(CompileError::BelowFloor { bytes, floor, wgpu: wgpu_bytes() }.into());
     }
-    let mut search =
-        BudgetSearch { graph, settings: settings(&lowered, &options), options, bytes, start, control, smallest: None };
+    let settings = settings(&lowered, &options);
+    let mut search = BudgetSearch { graph, patches, settings, options, bytes, start, control, smallest: None };
     let too_many_rows = lowered.too_many_rows();
     drop(lowered);
     // What an earlier search found is not lost if this one is stopped sooner.
@@ -215,7 +218,7 @@ impl BudgetSearch<'_, '_> {
             let StreamedIo { inputs, outputs } = start.lowering.stream_io;
             (inputs || !stream_io.inputs)
                 && (outputs || !stream_io.outputs)
-                && (start.tiled.is_none() || self.options.tiling == Tiling::Rows)
+                && (start.tiled.is_none() || self.options.tiling.divides_rows())
         });
         start.map(|start| CompiledModel { objective: self.options.objective, ..start.clone() })
     }
@@ -228,7 +231,7 @@ impl BudgetSearch<'_, '_> {
         effort: Effort,
         start: Option<&CompiledModel>,
     ) -> Result<Attempt, CompileError> {
-        let attempt = compile_within(self.graph, options, Some(limit), effort, start, self.control)?;
+        let attempt = compile_within((self.graph, self.patches), options, Some(limit), effort, start, self.control)?;
         if !attempt.fits {
             let bytes = attempt.compiled.device_bytes();
             if self.smallest.as_ref().is_none_or(|(least, _)| bytes < *least) {
@@ -355,7 +358,7 @@ mod tests {
         let conv = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
         let y = b.conv2d("conv", conv, x, weights, None, Act::None).unwrap();
         let (options, control) = (CompileOptions::default(), SearchControl::new());
-        let lowered = LoweredModel::new(&b.finish(&[y]).unwrap(), &options, &control).unwrap();
+        let lowered = LoweredModel::new(&b.finish(&[y]).unwrap(), None, &options, &control).unwrap();
         let settings = settings(&lowered, &options);
         settings.into_iter().filter(|setting| !setting.repeated).map(|setting| setting.streamed).collect()
     }

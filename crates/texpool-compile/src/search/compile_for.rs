@@ -12,6 +12,7 @@ use crate::{
     model::{CompiledModel, Point},
     options::{CompileOptions, Objective},
 };
+use texpool_model::rewrite::Patches;
 use texpool_ops::graph::Graph;
 use texpool_plan::SearchControl;
 
@@ -29,7 +30,7 @@ pub(crate) struct Attempt {
 /// Rewrites, schedules and plans the model; streaming follows the options. If `start` is a plan of the same model and
 /// the same options, the search starts with it and never returns a worse one.
 pub(crate) fn compile_within(
-    graph: &Graph,
+    (graph, patches): (&Graph, Option<Patches>),
     options: &CompileOptions,
     limit: Option<MemoryLimit>,
     effort: Effort,
@@ -37,7 +38,7 @@ pub(crate) fn compile_within(
     control: &SearchControl<'_>,
 ) -> Result<Attempt, CompileError> {
     let options = &options.with_pool_format();
-    let lowered = LoweredModel::new(graph, options, control)?;
+    let lowered = LoweredModel::new(graph, patches, options, control)?;
     if !options.considers_tiles() {
         let whole = whole_plans::chosen(&lowered, options, limit, control)?;
         let compiled = lowered.compiled(whole, options, control);

@@ -4,6 +4,7 @@
 //! Each file uses only those below it:
 //!
 //! ```text
+//! patch_search         patches of columns that make a plan smaller
 //! budget               chooses what is streamed, so that the whole device keeps within a budget
 //! compile_for          chooses a plan for options that are fully decided
 //! set_stripes          the plan in stripes that the caller sets
@@ -25,6 +26,7 @@ pub(crate) mod fewest_steps;
 pub(crate) mod memory_limit;
 pub(crate) mod model_front;
 mod mutator;
+pub(crate) mod patch_search;
 pub(crate) mod set_stripes;
 pub(crate) mod variant;
 mod variant_front;

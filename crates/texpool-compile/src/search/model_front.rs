@@ -8,7 +8,7 @@ use super::{
     fewest_steps::Chains,
     memory_limit::MemoryLimit,
     variant::{Candidate, PlacedCandidate, Variant},
-    variant_front::{NEARLY, VariantFront},
+    variant_front::{NEARLY, QUICK_STRIPES, THOROUGH_STRIPES, VariantFront},
     whole_plans::WholePlan,
 };
 use crate::{
@@ -21,11 +21,6 @@ use crate::{
 };
 use texpool_ops::graph::NodeSet;
 use texpool_plan::{Progress, SearchBudget, SearchControl};
-
-/// Upper limit on the stripes that are simulated to evaluate cascades: a high one, and a low one for when only a first
-/// division is needed. Both values are a choice.
-const THOROUGH_STRIPES: u64 = 3_000_000;
-const QUICK_STRIPES: u64 = 1_000_000;
 
 /// Speed-up from which a plan is preferred to the smallest one, if it takes nearly the same memory. Batches of small
 /// networks had plans of 50,000 steps that took 270 times as long for 1 % less memory. The value is a choice.
@@ -71,14 +66,14 @@ impl<'a> ModelFront<'a> {
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
         let variants = || match (options.tiling, lowered.too_many_rows()) {
-            (Tiling::Rows, None) => variants(lowered, options, thorough, control),
-            (Tiling::Rows, Some(_)) | (Tiling::Whole, _) => Ok(Vec::new()),
+            (Tiling::Rows | Tiling::Patches, None) => variants(lowered, options, thorough, control),
+            (Tiling::Rows | Tiling::Patches, Some(_)) | (Tiling::Whole, _) => Ok(Vec::new()),
         };
         let (plans, fronts) = join(|| lowered.plans(options, control), variants);
         let (mut plans, fronts) = (plans?, fronts?);
         let start = start.map(|start| entry_of(&fronts, start)).transpose()?.flatten();
         let whole = WholePlan::new(&lowered.graph, plans.swap_remove(smallest_pool(&plans)), options);
-        if options.tiling == Tiling::Rows {
+        if options.tiling.divides_rows() {
             // The variants include the others, row by row.
             plans.clear();
         }

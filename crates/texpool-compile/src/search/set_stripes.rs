@@ -60,7 +60,7 @@ pub(crate) fn compiled(
     control: &SearchControl<'_>,
 ) -> Result<Attempt, CompileError> {
     let options = &options.with_pool_format();
-    let lowered = LoweredModel::new(graph, options, control)?;
+    let lowered = LoweredModel::new(graph, None, options, control)?;
     if let Some(rows) = lowered.too_many_rows() {
         return Err(StripesError::TooManyRows { rows }.into());
     }

@@ -20,6 +20,11 @@ use texpool_plan::{Progress, SearchBudget, SearchControl};
 // The effort below is a choice and not tuned value by value. With it, RetinaFace, the slowest model of the catalogue,
 // takes 5 s on two cores (`texpool plan retinaface --objective smallest`).
 
+/// Upper limit on the stripes that are simulated to evaluate cascades: a high one, and a low one for when only a first
+/// division is needed. Both values are a choice.
+pub(super) const THOROUGH_STRIPES: u64 = 3_000_000;
+pub(super) const QUICK_STRIPES: u64 = 1_000_000;
+
 /// Number of steps between the smallest memory limit and the limit of whole tensors. The limits are a constant factor
 /// apart.
 const LIMITS: u32 = 10;

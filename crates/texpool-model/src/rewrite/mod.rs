@@ -37,6 +37,7 @@ mod move_chain;
 mod normalize;
 mod numerics;
 mod pad;
+mod patches;
 mod pattern_match;
 mod power;
 mod report;
@@ -63,6 +64,7 @@ mod weights;
 mod winograd;
 
 pub use numerics::{MAX_ABSORBED, Numerics};
+pub use patches::{Patches, patch_ends, patched};
 pub use report::{Fired, Location, Report, Skipped};
 pub use row_means::{LARGE_MEAN, row_means};
 pub use rule::Rule;
@@ -166,16 +168,22 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
         false => graph,
     };
     let ctx = RewriteContext::new(graph);
+    let (views, in_place) = free_nodes(&ctx, rules, &mut report);
+    report.nodes_after = ctx.graph.nodes.len() - views.len();
+    Rewritten { graph: ctx.graph, views, in_place, report }
+}
+
+/// Finds the views, and the nodes whose parts can be written in place, if the rules are on.
+fn free_nodes(ctx: &RewriteContext, rules: &Rules, report: &mut Report) -> (NodeSet, NodeSet) {
     let views = match rules.is_on(views::NAME) {
-        true => views::find(&ctx, &mut report),
+        true => views::find(ctx, report),
         false => NodeSet::new(),
     };
     let in_place = match rules.is_on(in_place::NAME) {
-        true => in_place::find(&ctx, &views, &mut report),
+        true => in_place::find(ctx, &views, report),
         false => NodeSet::new(),
     };
-    report.nodes_after = ctx.graph.nodes.len() - views.len();
-    Rewritten { graph: ctx.graph, views, in_place, report }
+    (views, in_place)
 }
 
 /// Shows every node to a rule, in the rule's order. Changes that this enables elsewhere are found in the next round.

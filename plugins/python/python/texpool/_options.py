@@ -10,7 +10,7 @@ import numpy
 
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview
 Objective: TypeAlias = Literal["fastest", "balanced", "smallest"]
-Tiling: TypeAlias = Literal["rows", "whole"]
+Tiling: TypeAlias = Literal["rows", "patches", "whole"]
 Stripes: TypeAlias = int | str | Mapping[str, int]
 Order: TypeAlias = Literal["file", "memory"]
 Blocks: TypeAlias = Literal[

@@ -132,7 +132,8 @@ class InferenceSession:
         Quality that decides between plans if there is no budget: "fastest" (the default), "smallest" in device memory,
         or "balanced", up to the point where saving another percent of memory costs more than a percent of time.
     tiling
-        "rows" (the default) lets operators run in stripes of rows to save memory; "whole" keeps every tensor whole.
+        "rows" (the default) lets operators run in stripes of rows to save memory; "patches" also divides the first layers
+        into patches of columns, if that saves more; "whole" keeps every tensor whole.
     stripes
         Numbers of stripes of rows instead of a search: one for every operator, or a mapping from the names of tensors to the
         numbers of the operators that compute them, with all others whole. The results have the same bits. Not together
