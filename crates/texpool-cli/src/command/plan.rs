@@ -18,7 +18,8 @@ use super::{
     plan_rows::{self, RowsOf},
     progress::{self, Deadline},
     records::{self, RecordsArgs},
-    records_out, repeated_options, setup_model,
+    records_out::{self, RecordsOut},
+    repeated_options, setup_model,
     strategies::{self, Comparison},
 };
 use crate::{
@@ -127,6 +128,10 @@ pub(super) struct Args {
         help_heading = "Output"
     )]
     align: u64,
+    /// With --records-out: add a column `in_place`, which names the operand in whose place a function of each element may
+    /// compute its result.
+    #[arg(long, requires = "records_out", help_heading = "Output")]
+    in_place: bool,
     /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
     /// that runtime use the plan. With --records: place all records in one arena.
     #[arg(long, conflicts_with_all = ["why", "front", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
@@ -283,7 +288,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if strategy == StrategyArg::All {
         let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
         picture::write(args.picture.as_deref(), &files, || Ok(report::picture(&compiled)?))?;
-        records_out::write(args.records_out.as_deref(), args.align, &compiled, &files)?;
+        records_out::write(args.records_out(), &compiled, &files)?;
         let comparison = surveyed(&compiled.schedule().records, &compiled.schedule().uses(), args)?;
         return if json { out::json(&comparison) } else { out::text(&format!("sizes are in texels\n{comparison}")) };
     }
@@ -307,7 +312,7 @@ fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, j
         false => setup_model::kept_or_compiled(graph, &options, &search)?.0,
     };
     picture::write(args.picture.as_deref(), files, || Ok(report::picture(&compiled)?))?;
-    records_out::write(args.records_out.as_deref(), args.align, &compiled, files)?;
+    records_out::write(args.records_out(), &compiled, files)?;
     if args.details && !json {
         let report = setup_model::report(graph, &compiled, search.deadline);
         let assumed = if report.tiling.is_some() { ASSUMED } else { "" };
@@ -394,6 +399,11 @@ impl Args {
     /// Returns the time limit of a search, with the default for its kind.
     fn time(&self, default: &str) -> Option<Duration> {
         self.deadline.or_else(|| progress::deadline(default).ok()).and_then(|deadline| deadline.0)
+    }
+
+    /// Returns the records that are written, and how.
+    fn records_out(&self) -> RecordsOut<'_> {
+        RecordsOut { to: self.records_out.as_deref(), align: self.align, in_place: self.in_place }
     }
 
     /// Returns where the operator profiles go.

@@ -91,6 +91,34 @@ fn the_records_of_a_model_are_written_for_other_planners() {
 }
 
 #[test]
+fn operands_in_whose_place_results_may_be_computed_leave_with_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (plain, pairs, planned) = (path("plain.csv"), path("pairs.csv"), path("planned.csv"));
+    // Without rules, activations are functions of their own.
+    let model = ["plan", "light_squeezenet", "--stream", "none", "--rules", "none", "--records-out"];
+    for (to, more) in [(&plain, &[][..]), (&pairs, &["--in-place"])] {
+        let (code, _, err) = texpool(&[&model[..], &[to], more].concat());
+        assert_eq!((code, err.contains("computed in place of others")), (Some(0), !more.is_empty()), "{err}");
+    }
+    let total = |records: &str, to: &str| {
+        let (code, out, err) = texpool(&["plan", "--records", records, "--arena", "--write", to, "--json"]);
+        assert_eq!(code, Some(0), "{err}");
+        let read: Value = serde_json::from_str(&out).unwrap();
+        read["total"].as_u64().unwrap()
+    };
+    let (without, with) = (total(&plain, &path("plain plan.csv")), total(&pairs, &planned));
+    assert!(with < without, "{with} {without}");
+    // The plan keeps the pairs, so that a later pass may use them.
+    let text = fs::read_to_string(&planned).unwrap();
+    assert!(text.starts_with("id,lower,upper,size,in_place,offset\n"), "{text}");
+    assert_eq!(total(&planned, &path("again.csv")), with);
+    let json = path("pairs.json");
+    assert_eq!(texpool(&[&model[..], &[&json, "--in-place"]].concat()).0, Some(2));
+    assert_eq!(texpool(&["plan", "light_squeezenet", "--in-place"]).0, Some(2));
+}
+
+#[test]
 fn a_wrong_record_is_named_by_file_line_and_column() {
     let folder = tempfile::tempdir().unwrap();
     let records = folder.path().join("records.csv");

@@ -100,6 +100,9 @@ pub struct Buffer {
     /// Offset in an earlier plan, used as a hint. The planner first tries to place buffers in the order of these
     /// offsets, so that a good plan changes little. The hint does not restrict the plan.
     pub hint: Option<u64>,
+    /// Name of a buffer in whose place this one may be computed; see
+    /// [`ArenaPlanner::in_place`](super::ArenaPlanner::in_place).
+    pub in_place_of: Option<String>,
 }
 
 /// The part of a buffer description that contains a contradiction.
@@ -115,7 +118,16 @@ pub(crate) enum Part {
 impl Buffer {
     /// Creates a buffer that may have any offset, and needs all of its bytes at each step of `live`.
     pub const fn new(live: Range<usize>, size: u64) -> Self {
-        Self { name: String::new(), live, size, align: 1, gaps: Vec::new(), offset: None, hint: None }
+        Self {
+            name: String::new(),
+            live,
+            size,
+            align: 1,
+            gaps: Vec::new(),
+            offset: None,
+            hint: None,
+            in_place_of: None,
+        }
     }
 
     /// Creates a buffer whose live range extends from the first step that uses it to the last.
@@ -162,6 +174,22 @@ impl Buffer {
     #[must_use]
     pub const fn hinted(mut self, offset: u64) -> Self {
         self.hint = Some(offset);
+        self
+    }
+
+    /// Allows the buffer to be computed in place of another, which it names.
+    ///
+    /// ```
+    /// use texpool_plan::{ArenaPlanner, Buffer};
+    ///
+    /// let conv = Buffer::new(0..2, 8).named("conv");
+    /// let relu = Buffer::new(1..3, 8).named("relu").in_place_of("conv");
+    /// assert_eq!(ArenaPlanner::from_iter([conv, relu]).plan()?.total, 8);
+    /// # Ok::<(), texpool_plan::PlanError>(())
+    /// ```
+    #[must_use]
+    pub fn in_place_of(mut self, before: impl Into<String>) -> Self {
+        self.in_place_of = Some(before.into());
         self
     }
 

@@ -1,6 +1,6 @@
 //! The planner of one arena.
 
-use std::{ops::Range, sync::atomic::AtomicBool, time::Duration};
+use std::{collections::HashMap, ops::Range, sync::atomic::AtomicBool, time::Duration};
 
 use super::{
     arena_plan::{ArenaPlan, ArenaProof},
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     control::{Progress, SearchControl, StopReason, limited},
     error::{InputError, PlanError},
+    printable::printable,
 };
 
 /// Places buffers in one arena and tries to keep it small.
@@ -267,11 +268,34 @@ impl<'a> ArenaPlanner<'a> {
     fn rules(&self) -> Result<Rules, PlanError> {
         let set = |set: &Vec<BufferId>| set.iter().map(|&id| self.index(id)).collect::<Result<Vec<_>, _>>();
         let pair = |&(before, after)| Ok((self.index(before)?, self.index(after)?));
+        let in_place = self.in_place.iter().map(pair).chain(self.named_pairs()?.into_iter().map(Ok));
         Ok(Rules {
-            in_place: self.in_place.iter().map(pair).collect::<Result<_, PlanError>>()?,
+            in_place: in_place.collect::<Result<_, PlanError>>()?,
             apart: self.apart.iter().map(set).collect::<Result<_, PlanError>>()?,
             same_offset: self.same_offset.iter().map(set).collect::<Result<_, PlanError>>()?,
         })
+    }
+
+    /// Returns the pairs that buffers name themselves.
+    fn named_pairs(&self) -> Result<Vec<(usize, usize)>, PlanError> {
+        let named =
+            || self.buffers.iter().enumerate().filter_map(|(after, b)| Some((after, b.in_place_of.as_deref()?)));
+        if named().next().is_none() {
+            return Ok(Vec::new());
+        }
+        let mut by_name: HashMap<&str, Option<usize>> = HashMap::new();
+        for (index, b) in self.buffers.iter().enumerate() {
+            by_name.entry(&b.name).and_modify(|index| *index = None).or_insert(Some(index));
+        }
+        let pair = |(after, name): (usize, &str)| match by_name.get(name) {
+            Some(&Some(before)) => Ok((before, after)),
+            found => {
+                let many = if found.is_some() { "several buffers are" } else { "no buffer is" };
+                let why = format!("it may be computed in place of `{}`, but {many} called that", printable(name));
+                Err(InputError::BadBuffer { buffer: after, name: self.buffers[after].name.clone(), why }.into())
+            }
+        };
+        named().map(pair).collect()
     }
 
     /// Computes the plan.

@@ -1,19 +1,22 @@
 //! CSV readers for two formats. Minimalloc's is `id,lower,upper,size[,alignment][,hint][,gaps][,offset]` with `upper`
-//! exclusive, and columns for memories; the other is `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are
+//! exclusive, and columns for memories and for buffers computed in place of others; the other is `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are
 //! found by name.
+
+use std::collections::HashMap;
 
 use super::{
     csv_rows::{Row, each_row},
-    record_set::RecordSet,
+    record_set::{RecordSet, wrong},
 };
 use crate::{
     buffers::{Buffer, Part},
     error::PlanError,
     memories::{Memory, MemoryChoice},
+    printable::printable,
     record::UsageRecord,
 };
 
-/// Reads records in either format. Records cannot have alignments or gaps; use [`buffers_from_csv`] for those. Hints
+/// Reads records in either format. Records cannot have alignments, gaps or others' places; use [`buffers_from_csv`] for those. Hints
 /// are ignored.
 ///
 /// ```
@@ -37,6 +40,10 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
         if !row.gaps()?.is_empty() {
             return refused(Part::Gap(0), "gaps");
         }
+        if row.in_place().is_some() {
+            let (line, column) = row.place_of_in_place();
+            return wrong(line, column, "a usage record is computed in no other's place");
+        }
         row.hint()?;
         records.push(UsageRecord::new(row.first, row.last, row.size));
         if let Some(offset) = row.offset()? {
@@ -56,6 +63,7 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
 ///   gap. `TO` is the last step if the file has `end`.
 /// - `offset`: the fixed offset of the buffer; empty if it may have any.
 /// - `hint`: the offset in an earlier plan; empty or negative if it has none.
+/// - `in_place`: the `id` of a buffer in whose place this one may be computed, from its last step on.
 /// - `memory`, which [`memories_to_csv`](super::memories_to_csv()) writes, is ignored.
 ///
 /// ```
@@ -73,11 +81,12 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
 /// # Errors
 /// [`PlanError::Parse`] with the line and column of the error.
 pub fn buffers_from_csv(text: &str) -> Result<Vec<Buffer>, PlanError> {
-    let mut buffers = Vec::new();
+    let (mut buffers, mut pairs) = (Vec::new(), Pairs::default());
     each_row(text, &[], |row, names| {
-        buffers.push(buffer_of(row, names)?);
+        buffers.push(pairs.buffer_of(row, names)?);
         Ok(())
     })?;
+    pairs.check(buffers.iter())?;
     Ok(buffers)
 }
 
@@ -103,9 +112,9 @@ pub fn buffers_from_csv(text: &str) -> Result<Vec<Buffer>, PlanError> {
 /// [`PlanError::Parse`] with the line and column of the error.
 pub fn memory_choices_from_csv(text: &str, memories: &[Memory]) -> Result<Vec<(Buffer, Vec<MemoryChoice>)>, PlanError> {
     let own: Vec<&str> = memories.iter().map(|memory| memory.name.as_str()).collect();
-    let mut buffers = Vec::new();
+    let (mut buffers, mut pairs) = (Vec::new(), Pairs::default());
     each_row(text, &own, |row, names| {
-        let buffer = buffer_of(row, names)?;
+        let buffer = pairs.buffer_of(row, names)?;
         let choices = if row.has_own() {
             let cost = |memory| Ok(row.own(memory)?.map(|cost| MemoryChoice { memory, cost }));
             (0..memories.len()).filter_map(|memory| cost(memory).transpose()).collect::<Result<_, PlanError>>()?
@@ -115,6 +124,7 @@ pub fn memory_choices_from_csv(text: &str, memories: &[Memory]) -> Result<Vec<(B
         buffers.push((buffer, choices));
         Ok(())
     })?;
+    pairs.check(buffers.iter().map(|(buffer, _)| buffer))?;
     Ok(buffers)
 }
 
@@ -124,18 +134,55 @@ pub(super) fn costs_by_size(buffer: &Buffer, memories: &[Memory]) -> Vec<MemoryC
     (0..memories.len()).map(choice).collect()
 }
 
-/// Returns the buffer of a row.
-fn buffer_of(row: &Row<'_>, names: &[String]) -> Result<Buffer, PlanError> {
-    let Some(end) = row.last.checked_add(1) else {
-        return row.contradiction(Part::Life, format!("step {} is too large", row.last));
-    };
-    let mut buffer = Buffer::new(row.first..end, row.size).aligned(row.align()?);
-    buffer.name = names.last().cloned().unwrap_or_default();
-    buffer.gaps = row.gaps()?;
-    buffer.offset = row.offset_if_given()?;
-    buffer.hint = row.hint()?;
-    match buffer.contradiction() {
-        Some((part, why)) => row.contradiction(part, why),
-        None => Ok(buffer),
+/// Rows of buffers that may be computed in place of others, which may be on later lines.
+#[derive(Default)]
+struct Pairs {
+    /// The buffer's position, and the line and column of its field.
+    rows: Vec<(usize, (usize, usize))>,
+    buffers: usize,
+}
+
+impl Pairs {
+    /// Returns the buffer of a row.
+    fn buffer_of(&mut self, row: &Row<'_>, names: &[String]) -> Result<Buffer, PlanError> {
+        let Some(end) = row.last.checked_add(1) else {
+            return row.contradiction(Part::Life, format!("step {} is too large", row.last));
+        };
+        let mut buffer = Buffer::new(row.first..end, row.size).aligned(row.align()?);
+        buffer.name = names.last().cloned().unwrap_or_default();
+        buffer.gaps = row.gaps()?;
+        buffer.offset = row.offset_if_given()?;
+        buffer.hint = row.hint()?;
+        if let Some(before) = row.in_place() {
+            buffer.in_place_of = Some(before.to_owned());
+            self.rows.push((self.buffers, row.place_of_in_place()));
+        }
+        self.buffers += 1;
+        match buffer.contradiction() {
+            Some((part, why)) => row.contradiction(part, why),
+            None => Ok(buffer),
+        }
+    }
+
+    /// Checks that each buffer begins at the last step of the one in whose place it may be computed.
+    fn check<'a>(&self, buffers: impl Iterator<Item = &'a Buffer>) -> Result<(), PlanError> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let buffers: Vec<&Buffer> = buffers.collect();
+        let by_name: HashMap<&str, &Buffer> = buffers.iter().map(|buffer| (&*buffer.name, *buffer)).collect();
+        for &(after, (line, column)) in &self.rows {
+            let after = buffers[after];
+            let Some(name) = after.in_place_of.as_deref() else { continue };
+            let Some(before) = by_name.get(name) else {
+                return wrong(line, column, format!("there is no `{}`", printable(name)));
+            };
+            let last = before.live.end - 1;
+            if last != after.live.start {
+                let (name, start) = (printable(name), after.live.start);
+                return wrong(line, column, format!("`{name}` is last needed at {last}, but this begins at {start}"));
+            }
+        }
+        Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 /// The four required columns.
 const MINIMALLOC: [&str; 4] = ["id", "lower", "upper", "size"];
 const USAGE: [&str; 4] = ["tensor", "first_op", "last_op", "size_bytes"];
-const ALSO: [&str; 7] = ["alignment", "hint", "gaps", "offset", "memory", "shape", "name"];
+const ALSO: [&str; 8] = ["alignment", "hint", "gaps", "offset", "memory", "in_place", "shape", "name"];
 /// Alternative column names that minimalloc accepts.
 const SYNONYMS: [(&str, &str); 5] =
     [("buffer", "id"), ("buffer_id", "id"), ("begin", "lower"), ("start", "lower"), (LAST, "upper")];
@@ -31,6 +31,7 @@ struct Columns {
     hint: Option<usize>,
     gaps: Option<usize>,
     offset: Option<usize>,
+    in_place: Option<usize>,
     /// Positions of the caller's own columns, in the caller's order.
     own: Vec<Option<usize>>,
     /// Set if the end of an interval is one past the last step.
@@ -113,9 +114,10 @@ impl Columns {
         }
         let [id, first, end, size] = indices;
         let (align, hint, gaps, offset) = (find("alignment"), find("hint"), find("gaps"), find("offset"));
+        let in_place = find("in_place");
         let own = own.iter().map(|name| find(name).filter(|_| !known.contains(name))).collect();
         let exclusive = minimalloc && !last_inclusive;
-        Ok(Self { id, first, end, size, align, hint, gaps, offset, own, exclusive, names })
+        Ok(Self { id, first, end, size, align, hint, gaps, offset, in_place, own, exclusive, names })
     }
 
     fn row<'a>(&'a self, line: usize, fields: &'a [Field]) -> Result<Row<'a>, PlanError> {
@@ -182,6 +184,17 @@ impl Row<'_> {
         } else {
             self.columns.number(self.line, self.fields, index).map(Some)
         }
+    }
+
+    /// Returns the name of the buffer in whose place this one may be computed, if the field is not empty.
+    pub(super) fn in_place(&self) -> Option<&str> {
+        let name = self.columns.in_place.map(|index| &*self.fields[index].1);
+        name.filter(|name| !name.is_empty())
+    }
+
+    /// Returns the line and the column of the field that [`in_place`](Self::in_place) reads.
+    pub(super) fn place_of_in_place(&self) -> (usize, usize) {
+        (self.line, self.columns.in_place.map_or(1, |index| self.fields[index].0))
     }
 
     /// Returns the gaps. They are separated by spaces, each `FROM-TO`, or `FROM-TO@LOW:HIGH` if the buffer needs some

@@ -12,7 +12,7 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Writes minimalloc's CSV: `id,lower,upper,size`, and those of `alignment`, `hint`, `gaps` and `offset` that any
+/// Writes minimalloc's CSV: `id,lower,upper,size`, and those of `alignment`, `hint`, `gaps`, `in_place` and `offset` that any
 /// buffer has. `offset` is the offset in the plan, or else the fixed offset. A buffer without a name is named by its
 /// number, counted from 0. [`buffers_from_csv`](super::buffers_from_csv()) has an example; it can read this output if
 /// all names are different.
@@ -92,6 +92,7 @@ pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String,
             hint: None,
             gaps: String::new(),
             memory: None,
+            in_place: None,
             offset: arena.as_ref().map(|arena| arena.places[record].offset),
         })
     };
@@ -121,6 +122,8 @@ struct MinimallocRow {
     gaps: String,
     /// The name of the memory, already quoted.
     memory: Option<String>,
+    /// The name of the buffer in whose place it may be computed, already quoted.
+    in_place: Option<String>,
     offset: Option<u64>,
 }
 
@@ -135,6 +138,7 @@ impl MinimallocRow {
             hint: b.hint,
             gaps: b.gaps.iter().map(gap_text).collect::<Vec<_>>().join(" "),
             memory: None,
+            in_place: b.in_place_of.as_deref().map(quoted),
             offset: None,
         }
     }
@@ -146,6 +150,7 @@ fn minimalloc_text(rows: &[MinimallocRow]) -> String {
     let with_hint = rows.iter().any(|row| row.hint.is_some());
     let with_gaps = rows.iter().any(|row| !row.gaps.is_empty());
     let with_memory = rows.iter().any(|row| row.memory.is_some());
+    let with_in_place = rows.iter().any(|row| row.in_place.is_some());
     let with_offset = rows.iter().any(|row| row.offset.is_some());
     let mut text = String::from("id,lower,upper,size");
     let also = [
@@ -153,11 +158,12 @@ fn minimalloc_text(rows: &[MinimallocRow]) -> String {
         (with_hint, ",hint"),
         (with_gaps, ",gaps"),
         (with_memory, ",memory"),
+        (with_in_place, ",in_place"),
         (with_offset, ",offset"),
     ];
     also.into_iter().filter(|(there, _)| *there).for_each(|(_, column)| text += column);
     text.push('\n');
-    for MinimallocRow { name, live, size, align, hint, gaps, memory, offset } in rows {
+    for MinimallocRow { name, live, size, align, hint, gaps, memory, in_place, offset } in rows {
         // Writing to a string cannot fail.
         let _ = write!(text, "{name},{},{},{size}", live.start, live.end);
         if with_align {
@@ -171,6 +177,9 @@ fn minimalloc_text(rows: &[MinimallocRow]) -> String {
         }
         if with_memory {
             let _ = write!(text, ",{}", memory.as_deref().unwrap_or_default());
+        }
+        if with_in_place {
+            let _ = write!(text, ",{}", in_place.as_deref().unwrap_or_default());
         }
         if with_offset {
             text += &offset.map_or(",".to_owned(), |offset| format!(",{offset}"));

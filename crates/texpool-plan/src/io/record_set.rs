@@ -26,7 +26,9 @@ impl RecordSet {
     /// ```
     pub fn from_buffers(buffers: &[Buffer]) -> Option<Self> {
         let offsets: Option<Vec<u64>> = buffers.iter().map(|b| b.offset).collect();
-        let simple = |b: &Buffer| b.align == 1 && b.gaps.is_empty() && b.offset.is_some() == offsets.is_some();
+        let simple = |b: &Buffer| {
+            b.align == 1 && b.gaps.is_empty() && b.in_place_of.is_none() && b.offset.is_some() == offsets.is_some()
+        };
         if !buffers.iter().all(simple) {
             return None;
         }

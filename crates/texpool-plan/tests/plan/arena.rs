@@ -377,6 +377,23 @@ fn two_buffers_at_one_offset_of_the_smallest_plan_may_be_one_with_a_gap() {
 }
 
 #[test]
+fn a_pair_named_by_its_buffer_is_the_pair_of_its_ids() {
+    let conv = Buffer::new(0..2, 8).named("conv");
+    let relu = Buffer::new(1..3, 8).named("relu");
+    let total = |buffers: &[Buffer]| ArenaPlanner::from_iter(buffers.iter().cloned()).plan().map(|plan| plan.total);
+    let mut planner = ArenaPlanner::from_iter([conv.clone(), relu.clone()]);
+    planner.in_place(planner.id(0).unwrap(), planner.id(1).unwrap());
+    assert_eq!((planner.plan().unwrap().total, total(&[conv.clone(), relu.clone()])), (8, Ok(16)));
+    let relu = relu.in_place_of("conv");
+    assert_eq!(total(&[relu.clone(), conv.clone()]), Ok(8));
+    let why = |buffers: &[Buffer]| total(buffers).unwrap_err().to_string();
+    assert!(why(std::slice::from_ref(&relu)).contains("in place of `conv`, but no buffer is called that"));
+    assert!(why(&[conv.clone(), relu.clone(), conv]).contains("several buffers are called that"));
+    let late = Buffer::new(0..4, 8).named("conv");
+    assert_eq!(total(&[late, relu]), Err(PlanError::Input(InputError::BadInPlace { before: 0, after: 1 })));
+}
+
+#[test]
 fn a_buffer_computed_in_place_of_another_of_its_size_costs_nothing() {
     let (buffers, _) = instance_and_plan();
     let mut planner = ArenaPlanner::new();

@@ -271,7 +271,10 @@ proptest! {
     #[test]
     fn buffers_are_written_and_read_again(instance in any_instance(1..20, 0..50)) {
         let named = |(i, b): (usize, &Buffer)| b.clone().named(format!("b{i}"));
-        let buffers: Vec<Buffer> = instance.buffers.iter().enumerate().map(named).collect();
+        let mut buffers: Vec<Buffer> = instance.buffers.iter().enumerate().map(named).collect();
+        for &(before, after) in &instance.pairs {
+            buffers[after].in_place_of = Some(format!("b{before}"));
+        }
         prop_assert_eq!(&buffers_from_csv(&buffers_to_csv(&buffers, None).unwrap()).unwrap(), &buffers);
         let Ok(plan) = ArenaPlanner::from_iter(buffers.clone()).effort(0).plan() else { return Ok(()) };
         let placed = buffers_from_csv(&buffers_to_csv(&buffers, Some(&plan)).unwrap()).unwrap();

@@ -175,6 +175,9 @@ const HOSTILE_COLUMNS: &[Hostile] = &[
     ("id,lower,upper,size\na,5,5,8\n", 2, 5, "the tensor is never alive: `upper` is one past its last step"),
     ("id,lower,end,size\na,5,4,8\n", 2, 5, "the tensor ends at 4, before it begins at 5"),
     ("id,lower,end,size\na,0,18446744073709551615,4\n", 2, 5, "too large"),
+    ("id,lower,upper,size,in_place\na,0,2,4,b\n", 2, 9, "there is no `b`"),
+    ("id,lower,upper,size,in_place\na,1,2,4,b\nb,0,3,4,\n", 2, 9, "`b` is last needed at 2, but this begins at 1"),
+    ("id,lower,upper,size,in_place\na,0,2,4,a\n", 2, 9, "`a` is last needed at 1, but this begins at 0"),
 ];
 
 #[test]
@@ -198,6 +201,12 @@ fn every_name_of_a_column_is_read() {
     let [a, b] = buffers_from_csv(text).unwrap().try_into().unwrap();
     assert_eq!((a.hint, b.hint, b.offset), (None, Some(0), Some(16)));
     assert_eq!(buffers_to_csv(&[a, b], None).unwrap(), text);
+    // The pair may be named before the buffer is, and its name needs quotes.
+    let text = "id,lower,upper,size,in_place,offset\na,4,6,8,\"b,c\",\n\"b,c\",0,5,8,,16\n";
+    let pair = buffers_from_csv(text).unwrap();
+    assert_eq!(pair, [Buffer::new(4..6, 8).named("a").in_place_of("b,c"), Buffer::new(0..5, 8).named("b,c").fixed(16)]);
+    assert_eq!(buffers_to_csv(&pair, None).unwrap(), text);
+    assert_eq!(RecordSet::from_buffers(&pair[..1]), None);
     let text = "id,lower,upper,size,offset\na,0,5,8,\nb,4,6,2,16\n";
     assert_eq!(buffers_from_csv(text).unwrap().iter().map(|b| b.offset).collect::<Vec<_>>(), [None, Some(16)]);
 }
