@@ -193,6 +193,16 @@ fn limits_that_stripes_do_not_meet_are_met_by_patches() {
     }
 }
 
+#[test]
+fn the_floor_of_undivided_layers_is_none_of_patches() {
+    let graph = narrowing();
+    let floor = |tiling: Tiling| match smallest(&graph, Objective::Device(1 << 10), tiling).unwrap_err() {
+        CompileError::BelowFloor { floor, .. } => floor,
+        other => panic!("{other}"),
+    };
+    assert!(floor(Tiling::Patches) < floor(Tiling::Rows));
+}
+
 /// Wide layers of many channels before narrow ones of few.
 fn narrowing() -> Graph {
     let (mut net, x) = networks::Net::new("narrowing", 64);

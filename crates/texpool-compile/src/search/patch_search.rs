@@ -39,7 +39,9 @@ pub(crate) fn with_patches(
         (Ok(_), Objective::Fastest | Objective::Balanced | Objective::Pool(_) | Objective::Device(_)) => return plain,
         (Ok(plain), Objective::Smallest) => plain.plan().bytes(),
         (Err(Unmet { smallest: Some(smallest), .. }), _) => smallest.plan().bytes(),
-        (Err(Unmet { smallest: None, .. }), _) => return plain,
+        // The floor is that of the undivided layers.
+        (Err(Unmet { error: CompileError::BelowFloor { .. }, .. }), _) => u64::MAX,
+        (Err(_), _) => return plain,
     };
     let mut best = plain;
     for patches in promising(graph, options, least, control)? {
@@ -51,15 +53,20 @@ pub(crate) fn with_patches(
             (Ok(best), Ok(found)) => Ok(smaller(best, found)),
             (Err(_), Ok(found)) => return Ok(found),
             (Ok(best), Err(_)) => Ok(best),
-            (Err(best), Err(found)) => Err(match (best.smallest, found.smallest) {
-                (Some(least), Some(other)) if size(&other) < size(&least) => {
-                    Unmet { error: found.error, smallest: Some(other) }
-                }
-                (least, _) => Unmet { error: best.error, smallest: least },
-            }),
+            (Err(best), Err(found)) => Err(if needs(&found) < needs(&best) { found } else { best }),
         };
     }
     best
+}
+
+/// Returns the memory that a refusal says is needed: of the smallest plan that was found, before any floor below which none
+/// was searched for.
+const fn needs(unmet: &Unmet) -> (bool, u64) {
+    match unmet.error {
+        CompileError::Budget { least, .. } | CompileError::DeviceBudget { least, .. } => (false, least),
+        CompileError::BelowFloor { floor, .. } => (true, floor),
+        _ => (true, u64::MAX),
+    }
 }
 
 /// Sets the figures of whole tensors to those of the undivided layers.
