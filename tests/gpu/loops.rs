@@ -7,8 +7,9 @@ use texpool::WeightFormat;
 use texpool_compile::CompileOptions;
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines};
 use texpool_ops::graph::{
-    Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Padding, Pool2d, PoolKind, Reduce,
-    ReduceKind, SegmentKind, SegmentReduce, SeparableConv2d, Softmax, TopK, TransposeConv,
+    Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, NonMaxSuppression, Normalize, Op, Padding, Pool2d, PoolKind,
+    Reduce, ReduceKind, SegmentKind, SegmentReduce, SeparableConv2d, Softmax, StridedSlice, Threshold, TopK,
+    TransposeConv,
 };
 use texpool_plan::TexelFormat;
 
@@ -201,6 +202,29 @@ const LONG: [(Case, usize); 5] = [
     ),
 ];
 
+/// A selection of all boxes, none of which has an area, with the greatest number of boxes tested. It is refused if boxes and
+/// places are too many together. The last place has the last but one, because the last has the best score.
+const SELECTION: (Case, usize) = (
+    Case {
+        name: "NonMaxSuppression",
+        graph: |n| {
+            let mut b = GraphBuilder::new("selection");
+            let boxes = b.input("boxes", &[1, 1, n, 4]).unwrap();
+            let sum = Op::Reduce(Reduce { kind: ReduceKind::Sum, axes: CHANNELS });
+            let sums = b.node("sums", sum, &[boxes], Act::None).unwrap();
+            let scores = b.reshape("scores", sums, &[1, 1, 1, n]).unwrap();
+            let [score, overlap] = [Threshold { value: 0.5, is_included: false }; 2];
+            let op = NonMaxSuppression { places: n, score, overlap, unused: [-1.0; 2] };
+            let selected = b.node("selected", Op::NonMaxSuppression(op), &[boxes, scores], Act::None).unwrap();
+            let index = Op::StridedSlice(StridedSlice { begin: [0, 0, n - 1, 0], stride: [1; 4] });
+            let y = b.node_to("y", index, &[selected], &[1, 1, 1, 1], Act::None).unwrap();
+            b.finish(&[y]).unwrap()
+        },
+        answer: |elements| (elements / 4.0 - 2.0).max(0.0),
+    },
+    1 << 14,
+);
+
 fn executor(gpu: &Gpu, graph: &Graph, pipelines: &SharedPipelines) -> Result<Executor, GpuError> {
     Executor::new(gpu, graph, &ExecutorOptions { pipelines: pipelines.clone(), ..ExecutorOptions::default() })
 }
@@ -239,7 +263,7 @@ fn reductions_are_refused_nowhere() {
 fn accepted_reductions_are_right_to_the_last_element() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
     let limited = gpu.device.adapter_info().driver == "llvmpipe";
-    let long = LONG.iter().map(|(case, most)| (case, *most));
+    let long = LONG.iter().chain([&SELECTION]).map(|(case, most)| (case, *most));
     for (case, most) in LIMITED.iter().map(|case| (case, MOST)).chain(long) {
         let Case { name, graph, .. } = case;
         // Largest extent that is accepted.

@@ -95,7 +95,15 @@ const CONSTANTS: &[(&str, Constants)] = &[
         ],
     ),
     ("mean", &[]),
-    ("non_max_suppression", &[("PLACES", Sizes(&[1.0, 100.0])), ("SCORE_INCLUDED", Flag), ("OVERLAP_INCLUDED", Flag)]),
+    (
+        "non_max_suppression",
+        &[
+            ("PLACES", Sizes(&[1.0, 100.0])),
+            ("SCORE_INCLUDED", Flag),
+            ("OVERLAP_INCLUDED", Flag),
+            ("TAKEN", Sizes(&[1.0, 8.0])),
+        ],
+    ),
     (
         "normalize",
         &[("TEAM", Sizes(&[1.0, 64.0])), ("CENTRED", Flag), ("TAKEN", Sizes(&[1.0, 16.0])), ("ONE_PIXEL", Flag)],

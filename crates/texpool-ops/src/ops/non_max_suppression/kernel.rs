@@ -49,18 +49,22 @@ impl Operator for NonMaxSuppression {
         let items = step.rows.len() as u32 * LANES;
         let params = Params { score: self.score.value, overlap: self.overlap.value, unused: self.unused };
         let params = KernelParams::new(step, &epilogue, items).input(boxes).second(scores).params(&params);
+        let lanes = LANES as usize;
+        // A lane has every `LANES`th texel of scores, and the lanes store a window of the result together.
+        let texels = boxes.shape.w.div_ceil(BOXES_A_TEXEL).div_ceil(lanes);
+        let windows = step.output.shape.w.div_ceil(lanes);
+        let taken = if windows * lanes * texels < LONG { 1 } else { TEXELS_A_WORD };
         let constants = vec![
             ("PLACES", self.places as f64),
             ("SCORE_INCLUDED", common::flag(self.score.is_included)),
             ("OVERLAP_INCLUDED", common::flag(self.overlap.is_included)),
+            ("TAKEN", taken as f64),
         ];
-        let words = boxes.shape.w.div_ceil(BOXES_A_WORD).div_ceil(LANES as usize);
         let extents = [
-            ("own", words),
-            ("texel", BOXES_A_WORD / 4),
-            ("place", self.places),
-            ("word", words),
-            ("left", BOXES_A_WORD),
+            ("texel", texels),
+            ("window", windows),
+            ("place", self.places.min(lanes)),
+            ("words", texels.div_ceil(taken)),
         ];
         let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
         Ok(vec![dispatch.reading(boxes).reading_second(scores)])
@@ -70,16 +74,22 @@ impl Operator for NonMaxSuppression {
 pub(crate) const SHADER: Shader = Shader::new("non_max_suppression", texpool_shaders::NON_MAX_SUPPRESSION)
     .constants(&[SIZES])
     .params::<Params>()
-    .loops(loops![own[texel], place[word[left]]]);
+    .loops(loops![texel, window[place[words]]]);
 
-/// Boxes whose flags are in a word.
-const BOXES_A_WORD: usize = 32;
+/// Visits of texels, at all places together, from which a lane visits the texels of a word in each round. With fewer, the
+/// longer shader gains nothing.
+const LONG: usize = 50_000;
+
+/// Boxes whose scores are in a texel.
+const BOXES_A_TEXEL: usize = 4;
+/// Texels whose flags are in a word.
+const TEXELS_A_WORD: usize = 8;
 
 shared_constants! {
     /// Sizes of `non_max_suppression.wgsl`.
     SIZES:
     /// Words of flags, for all boxes that a row may have.
-    BOX_WORDS = (MOST_BOXES / BOXES_A_WORD) as u32,
+    BOX_WORDS = (MOST_BOXES / BOXES_A_TEXEL / TEXELS_A_WORD) as u32,
 }
 
 shader_params! {

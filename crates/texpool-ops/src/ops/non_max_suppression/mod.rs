@@ -9,8 +9,8 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// Number of boxes whose flags fit in the memory of a workgroup.
-const MOST_BOXES: usize = 1 << 16;
+/// Number of boxes whose flags fit in the memory of a workgroup, 12 of the 16 KiB that WebGPU grants.
+const MOST_BOXES: usize = 3 << 15;
 
 /// Selects boxes in the order of their scores, and leaves out those that overlap a selected one. Operands are boxes,
 /// `[B, 1, N, 4]`, and their scores, `[B, H, 1, N]`; each of the `H` rows of scores selects for itself. A box is two

@@ -44,7 +44,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         Any,
         suppress,
     )
-    .limits("number and limits must be known; 65536 boxes; not inside loops and functions"),
+    .limits("number and limits must be known; 98304 boxes; not inside loops and functions"),
 ];
 
 /// Most flags whose running sums are computed one after the other.

@@ -29,12 +29,12 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
 ];
 
 const SUPPRESSION: Support = Support::new(Floats, "non_max_suppression").limits(
-    "number and limits must be known; 65536 boxes; a sigma of 0; places without a box are 0; of equal scores, the lower \
+    "number and limits must be known; 98304 boxes; a sigma of 0; places without a box are 0; of equal scores, the lower \
      index comes first",
 );
 const DETECTION: &str = "CUSTOM TFLite_Detection_PostProcess";
 const DETECTION_LIMITS: &str =
-    "anchors must be constant; 65536 of them; places without a box are 0; of equal scores, the lower index comes first";
+    "anchors must be constant; 98304 of them; places without a box are 0; of equal scores, the lower index comes first";
 
 /// Detections of a class if the operator states no number, as in TensorFlow Lite.
 const DETECTIONS_PER_CLASS: f64 = 100.0;
