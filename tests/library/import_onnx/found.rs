@@ -1,7 +1,10 @@
 //! Extents that depend on values: NonZero, Compress and NonMaxSuppression, and the operators behind them.
 
 use texpool_model::import::{ImportOptions, OutlineSource, Verdict};
-use texpool_ops::{graph::Graph, ops::reference};
+use texpool_ops::{
+    graph::{Graph, Op},
+    ops::reference,
+};
 
 use super::support::{
     import,
@@ -369,6 +372,85 @@ fn the_greater_of_an_extent_and_a_number_is_an_extent() {
             let x: Vec<f32> = (0..8).map(|i| f32::from(u8::from(i < count))).collect();
             let expected = count.max(limit as usize);
             assert_eq!(outputs(&graph, &[x]), [(vec![expected], vec![0.0; expected])], "{most} of {count}");
+        }
+    }
+}
+
+/// A selection of all boxes, in a branch or not, and what reads the numbers of these boxes.
+fn selection(in_branch: bool, read: &dyn Fn(&mut Model)) -> Model {
+    let select = |m: &mut Model, boxes: &str| {
+        m.node("NonMaxSuppression", &["boxes", "scores", "all", "overlap"], &["selected"], &[]);
+        m.node("Gather", &["selected", "two"], &["column"], &[("axis", Attr::Int(1))]);
+        m.node("Squeeze", &["column", "one"], &[boxes], &[]);
+    };
+    let mut m = Model::new();
+    m.input("boxes", &[1, 6, 4]);
+    m.input("scores", &[1, 1, 6]);
+    m.ints("all", &[i64::MAX]);
+    m.floats("overlap", &[], &[0.5]);
+    for (name, number) in [("zero", 0), ("one", 1), ("two", 2), ("three", 3)] {
+        m.ints(name, &[number]);
+    }
+    if in_branch {
+        m.tensor("yes", 9, &[], &super::support::onnx::bytes(9, &[1]));
+        let mut body = Model::new();
+        select(&mut body, "inner");
+        body.output("inner");
+        m.node(
+            "If",
+            &["yes"],
+            &["kept"],
+            &[("then_branch", Attr::Branch(body)), ("else_branch", branch("all", "Neg"))],
+        );
+    } else {
+        select(&mut m, "kept");
+    }
+    read(&mut m);
+    m
+}
+
+/// A selection finds as many boxes as its readers take, if all of them slice its result.
+#[test]
+fn a_selection_finds_no_more_boxes_than_readers_take() {
+    fn slice(m: &mut Model, name: &str, end: &str) {
+        m.node("Slice", &["kept", "zero", end, "zero", "one"], &[name], &[]);
+        m.output(name);
+    }
+    fn also(m: &mut Model, op: &str) {
+        slice(m, "y", "two");
+        m.node(op, &["kept"], &["z"], &[]);
+        m.output("z");
+    }
+    type Reader<'r> = &'r dyn Fn(&mut Model);
+    let readers: [(usize, Reader<'_>); 6] = [
+        (2, &|m| slice(m, "y", "two")),
+        (3, &|m| [("y", "two"), ("z", "three")].iter().for_each(|(name, end)| slice(m, name, end))),
+        (3, &|m| {
+            m.node("Cast", &["kept"], &["cast"], &[("to", Attr::Int(1))]);
+            m.node("Slice", &["cast", "zero", "three"], &["y"], &[]);
+            m.output("y");
+        }),
+        (6, &|m| also(m, "Shape")),
+        (6, &|m| also(m, "Neg")),
+        (6, &|m| {
+            slice(m, "y", "two");
+            m.output("kept");
+        }),
+    ];
+    let boxes: Vec<f32> = [0.0, 5.0, 0.1, 10.0, 15.0, 20.0].iter().flat_map(|y| [0.0, *y, 1.0, y + 1.0]).collect();
+    let kept = [4.0, 0.0, 5.0, 3.0, 1.0];
+    let scores = vec![0.8, 0.1, 0.7, 0.2, 0.9, 0.3];
+    for (number, (places, reader)) in readers.iter().enumerate() {
+        for in_branch in [false, true] {
+            let graph = import(selection(in_branch, reader).bytes()).unwrap();
+            let found = graph.nodes.iter().find_map(|node| match &node.op {
+                Op::NonMaxSuppression(op) => Some(op.places),
+                _ => None,
+            });
+            assert_eq!(found, Some(*places), "{number}, {in_branch}");
+            let first = outputs(&graph, &[boxes.clone(), scores.clone()]).swap_remove(0).1;
+            let taken = if *places == 3 && graph.caller_outputs().len() == 1 { 3 } else { 2 };
+            assert_eq!(first, kept[..taken], "{number}, {in_branch}");
         }
     }
 }

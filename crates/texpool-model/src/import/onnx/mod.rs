@@ -51,6 +51,7 @@ mod preferred_input_layout;
 mod quanta;
 mod sizes;
 mod stated;
+mod taken;
 mod tensor;
 mod value;
 mod wire;
@@ -152,8 +153,15 @@ fn read_nodes(
 fn parsed(owner: &Owner) -> Result<(Model, Meter), ImportError> {
     let bytes = (**owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
-    let model = node_order::read(&wire::Message::of(bytes, &meter)).map_err(broken)?;
+    let model = model_in(&wire::Message::of(bytes, &meter), bytes)?;
     Ok((model, meter.into_inner()))
+}
+
+/// Parses a model, with its nodes in order, and with the places that readers of selections take.
+fn model_in(message: &wire::Message<'_>, file: &[u8]) -> Result<Model, ImportError> {
+    let mut model = node_order::read(message).map_err(broken)?;
+    model.graph.as_mut().map_or(Ok(()), |graph| taken::mark(graph, message, file)).map_err(broken)?;
+    Ok(model)
 }
 
 /// Lowers all nodes, or fails with the list of those that are refused.

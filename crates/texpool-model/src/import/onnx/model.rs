@@ -57,6 +57,9 @@ pub(super) struct Node {
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
     pub(super) attributes: Vec<Attribute>,
+    /// Places along the first axis of the first result that readers take at most, where these are fewer than all. Found
+    /// for `NonMaxSuppression` (`taken.rs`).
+    pub(super) taken: Option<usize>,
 }
 
 /// `AttributeProto`.

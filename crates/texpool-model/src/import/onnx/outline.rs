@@ -13,8 +13,9 @@ use super::{
     graph_lowering::GraphLowering,
     graph_of,
     model::{Graph, GraphIo},
+    model_in,
     node_by_node::Outliner,
-    node_order, read_nodes,
+    read_nodes,
     stated::{self, Stated},
     tensor::ValueSource,
     wire,
@@ -38,7 +39,7 @@ pub(in crate::import) fn outline(
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
     let message = wire::Message::of(bytes, &meter);
-    let model = node_order::read(&message).map_err(broken)?;
+    let model = model_in(&message, bytes)?;
     let file = graph_of(&model)?;
     let (mut implicit, mut between) = (Vec::with_capacity(file.nodes.len()), Vec::new());
     for node in &file.nodes {

@@ -207,6 +207,8 @@ fn suppress(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     };
     let most = if ctx.optional(2).is_some() { ctx.integer(2, "number of boxes")? } else { 0 };
     let places = usize::try_from(most).unwrap_or(0).min(number);
+    // A row finds its boxes one after another, so the first ones are the same if it finds no further ones.
+    let places = ctx.node.taken.map_or(places, |taken| places.min(taken));
     if places == 0 {
         ctx.give(0, Value::Known(Array::nothing(vec![0, 3], ElementType::I64)));
         return Ok(());
