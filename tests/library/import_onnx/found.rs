@@ -376,6 +376,34 @@ fn the_greater_of_an_extent_and_a_number_is_an_extent() {
     }
 }
 
+/// A limit of scores is an input, so that each run has its own.
+#[test]
+fn a_run_gives_the_limit_of_scores() {
+    let mut m = Model::new();
+    m.input("boxes", &[1, 4, 4]);
+    m.input("scores", &[1, 1, 4]);
+    m.input("least", &[1]);
+    m.ints("most", &[4]);
+    m.floats("overlap", &[], &[0.5]);
+    m.node("NonMaxSuppression", &["boxes", "scores", "most", "overlap", "least"], &["y"], &[]);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    let boxes: Vec<f32> = (0..4).flat_map(|i| [0.0, i as f32, 1.0, i as f32 + 1.0]).collect();
+    let scores = vec![0.5, f32::NAN, -3.0, f32::INFINITY];
+    for (least, kept) in [
+        (-f32::INFINITY, &[3, 0, 2][..]),
+        (-3.0, &[3, 0]),
+        (0.25, &[3, 0]),
+        (0.5, &[3]),
+        (f32::INFINITY, &[]),
+        (f32::NAN, &[]),
+    ] {
+        let expected = kept.iter().flat_map(|&i| [0.0, 0.0, i as f32]).collect();
+        let found = outputs(&graph, &[boxes.clone(), scores.clone(), vec![least]]);
+        assert_eq!(found, [(vec![kept.len(), 3], expected)], "{least}");
+    }
+}
+
 /// A selection of all boxes, in a branch or not, and what reads the numbers of these boxes.
 fn selection(in_branch: bool, read: &dyn Fn(&mut Model)) -> Model {
     let select = |m: &mut Model, boxes: &str| {

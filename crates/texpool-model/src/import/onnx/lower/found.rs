@@ -5,7 +5,7 @@
 
 use super::{
     align::placed_as,
-    basic::{one, two},
+    basic::{one, selected, two},
     concat::joined,
     gather::{picked, picked_by},
     shapes::reshaped,
@@ -44,7 +44,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         Any,
         suppress,
     )
-    .limits("number and limits must be known; 98304 boxes; not inside loops and functions"),
+    .limits("number and the limit of overlaps must be known; 98304 boxes; not inside loops and functions"),
 ];
 
 /// Most flags whose running sums are computed one after the other.
@@ -214,7 +214,10 @@ fn suppress(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Ok(());
     }
     let overlap = ctx.scalar(3, "limit of the overlap")?.unwrap_or(0.0);
-    let score = ctx.scalar(4, "limit of the score")?;
+    let (scores, score) = match ctx.optional(4) {
+        Some(limit @ Value::Computed(_)) => (above(ctx, scores, &limit)?, None),
+        _ => (scores, ctx.scalar(4, "limit of the score")?),
+    };
     if !(0.0..=1.0).contains(&overlap) || score.is_some_and(f32::is_nan) {
         let score = score.unwrap_or_default();
         return Err(Problem::malformed(format!("its limits are {overlap} for the overlap and {score} for the score")));
@@ -238,10 +241,10 @@ fn suppress(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let dims = vec![batches, classes, places + 1, 2];
     let layout = AtomLayout::of(&dims, &[vec![0], vec![1], vec![2], vec![3]]);
     let tensor = ctx.emit(Op::NonMaxSuppression(op), &[boxes, scores], layout.shape())?;
-    let selected = Value::Computed(Computed { tensor, dims, layout, elem: ElementType::I64 });
+    let rows = Value::Computed(Computed { tensor, dims, layout, elem: ElementType::I64 });
     let column = (3, AxisRange::run(0, 1));
-    let indices = take(ctx, &selected, &[(2, AxisRange::run(0, places)), column])?;
-    let counts = take(ctx, &selected, &[(2, AxisRange::run(places, 1)), column])?;
+    let indices = take(ctx, &rows, &[(2, AxisRange::run(0, places)), column])?;
+    let counts = take(ctx, &rows, &[(2, AxisRange::run(places, 1)), column])?;
 
     // A place of a row is meant if the row selected that many boxes.
     let numbers: Vec<usize> = (0..places).collect();
@@ -263,6 +266,16 @@ fn suppress(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let result = joined(ctx, &[rows, boxes], 1)?;
     ctx.give_bounded(result, BoundedAxis { axis: 0, size: Size { count, least: 0, bound: all } });
     Ok(())
+}
+
+/// Returns scores of which those that do not exceed a limit, which a run computes, are minus infinity.
+fn above(ctx: &mut NodeLowering<'_>, scores: Computed, limit: &Value) -> Result<Computed, Problem> {
+    if limit.len() != 1 {
+        return Err(Problem::malformed("operand 4, its limit of the score, is no single number"));
+    }
+    let (scores, limit) = (Value::Computed(scores), reshaped(ctx.lowering, limit, &[])?);
+    let exceed = Value::Computed(two(ctx, Binary::Greater, &scores, &limit, ElementType::Bool)?);
+    selected(ctx, &exceed, [&scores, &math::scalar(f32::NEG_INFINITY)])
 }
 
 /// Returns two corners of boxes that are given by centre, width and height.
