@@ -112,7 +112,7 @@ proptest! {
 
 #[test]
 fn windows_with_borders_strides_and_dilations_are_divided() {
-    // Of each kind one, with every form.
+    // A network with a layer of each kind, for every form.
     let forms = (0..12).map(|form| wide(&[(0, form), (1, form + 1), (4, 0), (2, form), (0, 4)]));
     let divided: usize = forms.map(|graph| same_bits(&graph)).sum();
     assert!(divided > 50, "{divided}");
@@ -136,7 +136,7 @@ fn patches_end_where_columns_lead_and_no_one_else_reads() {
         patch_ends(graph).into_iter().map(|end| graph.tensors[end].name.clone()).collect()
     };
     assert_eq!(ends(&graph), ["first", "second"]);
-    // As an output, the first result is needed whole, so that patches end there or include it nowhere.
+    // An output is needed whole. Patches may compute it as their end, but not on the way to a later end.
     let graph = Graph { outputs: vec![third, first], ..graph };
     assert_eq!(ends(&graph), ["first"]);
     let rewritten = rewrite(&graph, &Rules::default());
@@ -144,6 +144,9 @@ fn patches_end_where_columns_lead_and_no_one_else_reads() {
         let end = patch_ends(&rewritten.graph)[0];
         assert!(patched(&rewritten, &Rules::default(), Patches { end, parts }).is_none(), "{parts}");
     }
+    // A saved plan may name any tensor.
+    let nowhere = Patches { end: TensorId::new(u32::MAX as usize), parts: 2 };
+    assert!(patched(&rewritten, &Rules::default(), nowhere).is_none());
     let inside = Patches { end: graph.nodes.iter().next_back().unwrap().output, parts: 2 };
     assert!(patched(&rewritten, &Rules::default(), inside).is_none());
     // Three convolutions overlap by three columns on either side of each border, and the sums are the nodes themselves.

@@ -12,7 +12,7 @@ use std::{
     ops::Range,
 };
 
-use super::{Report, Rewritten, Rules, context::RewriteContext, free_nodes};
+use super::{Report, Rewritten, Rules, context::RewriteContext, free_nodes, separable::producers_and_reads};
 use texpool_ops::graph::{
     Act, Concat, Conv2d, DepthwiseConv2d, Epilogue, Graph, IdVec, Node, NodeId, Op, Padding, Pool2d, Shape,
     StridedSlice, Tensor, TensorId,
@@ -54,22 +54,15 @@ const MAX_PARTS: usize = 16;
 /// # Ok::<(), texpool_ops::graph::BuildError>(())
 /// ```
 pub fn patch_ends(graph: &Graph) -> Vec<TensorId> {
-    // Extents that a run finds are not divided.
-    if graph.nodes.len() > MAX_NODES || !graph.bounded_inputs.is_empty() || !graph.bounded.is_empty() {
-        return Vec::new();
-    }
-    let layers = Layers::new(graph);
+    let Some(layers) = Layers::new(graph) else { return Vec::new() };
     let ends = graph.nodes.iter().map(|node| node.output);
-    ends.filter(|&end| layers.before(end).is_some_and(|nodes| layers.widen(&nodes))).collect()
+    ends.filter(|&end| layers.before(end).is_some()).collect()
 }
 
 /// Divides the layers before a tensor into patches. Returns `None` if they cannot be divided so.
 pub fn patched(rewritten: &Rewritten, rules: &Rules, patches: Patches) -> Option<Rewritten> {
     let graph = &rewritten.graph;
-    if !patch_ends(graph).contains(&patches.end) {
-        return None;
-    }
-    let nodes = Layers::new(graph).before(patches.end)?;
+    let nodes = Layers::new(graph)?.before(patches.end)?;
     let graph = Division::new(graph, &nodes).divided(patches)?;
     let ctx = RewriteContext::new(graph);
     // The reasons for nodes that need a step are those of the undivided graph.
@@ -82,36 +75,36 @@ pub fn patched(rewritten: &Rewritten, rules: &Rules, patches: Patches) -> Option
 struct Layers<'a> {
     graph: &'a Graph,
     producer: IdVec<TensorId, Option<NodeId>>,
-    /// Nodes that read a tensor, one more for an output of the graph.
+    /// Number of times that a tensor is read, by the caller included.
     reads: IdVec<TensorId, usize>,
     /// Nodes that depend on inputs through divisible nodes alone.
     divisible: IdVec<NodeId, bool>,
 }
 
 impl<'a> Layers<'a> {
-    fn new(graph: &'a Graph) -> Self {
-        let mut producer = IdVec::from_elem(None, &graph.tensors);
-        let mut reads = IdVec::from_elem(0, &graph.tensors);
-        graph.outputs.iter().for_each(|&output| reads[output] += 1);
+    /// Returns `None` for graphs that are not divided: those with too many nodes, or with extents that a run finds.
+    fn new(graph: &'a Graph) -> Option<Self> {
+        if graph.nodes.len() > MAX_NODES || !graph.bounded_inputs.is_empty() || !graph.bounded.is_empty() {
+            return None;
+        }
+        let (producer, reads) = producers_and_reads(graph);
         let mut divisible = IdVec::from_elem(false, &graph.nodes);
         for (id, node) in graph.nodes.iter_enumerated() {
-            producer[node.output] = Some(id);
-            let operands: BTreeSet<TensorId> = node.operands().collect();
-            operands.into_iter().for_each(|operand| reads[operand] += 1);
             let known = |operand: TensorId| {
                 graph.is_constant(operand)
                     || producer[operand].map_or(graph.inputs.contains(&operand), |before| divisible[before])
             };
             divisible[id] = Columns::of(graph, node).is_some() && node.operands().all(known);
         }
-        Self { graph, producer, reads, divisible }
+        Some(Self { graph, producer, reads, divisible })
     }
 
-    /// Returns the nodes that a tensor depends on, in order; `None` if they cannot be divided, or if their results are read
-    /// elsewhere.
+    /// Returns the nodes that a tensor depends on, in order. `None` if they cannot be divided, if their results are read
+    /// elsewhere, or if dividing them saves nothing.
     fn before(&self, end: TensorId) -> Option<Vec<NodeId>> {
         let mut nodes = BTreeSet::new();
-        let mut waiting: Vec<NodeId> = self.producer[end].into_iter().collect();
+        // A saved plan may name a tensor that does not exist.
+        let mut waiting = vec![(*self.producer.get(end)?)?];
         while let Some(id) = waiting.pop() {
             if !self.divisible[id] {
                 return None;
@@ -121,28 +114,28 @@ impl<'a> Layers<'a> {
             }
         }
         let mut inside: BTreeMap<TensorId, usize> = BTreeMap::new();
-        for &id in &nodes {
-            let operands: BTreeSet<TensorId> = self.graph.nodes[id].operands().collect();
-            operands.into_iter().for_each(|operand| *inside.entry(operand).or_default() += 1);
+        for operand in nodes.iter().flat_map(|&id| self.graph.nodes[id].operands()) {
+            *inside.entry(operand).or_default() += 1;
         }
         let is_read_inside = |&id: &NodeId| {
             let result = self.graph.nodes[id].output;
             result == end || inside.get(&result) == Some(&self.reads[result])
         };
-        (!nodes.is_empty() && nodes.iter().all(is_read_inside)).then(|| nodes.into_iter().collect())
+        let is_whole = nodes.iter().all(is_read_inside);
+        (is_whole && nodes.iter().any(|&id| self.widens(id))).then(|| nodes.into_iter().collect())
     }
 
-    /// Returns whether some layer reads more than one column for a column of its result. Otherwise dividing saves nothing
-    /// that stripes would not.
-    fn widen(&self, nodes: &[NodeId]) -> bool {
-        let columns = |&id: &NodeId| Columns::of(self.graph, &self.graph.nodes[id]);
-        nodes.iter().filter_map(columns).any(|columns| matches!(columns, Columns::Window(window) if window.reach() > 1))
+    /// Returns whether a layer reads more than one column for a column of its result. Without such layers, dividing saves
+    /// nothing that stripes would not.
+    fn widens(&self, id: NodeId) -> bool {
+        let columns = Columns::of(self.graph, &self.graph.nodes[id]);
+        matches!(columns, Some(Columns::Window(window)) if window.reach() > 1)
     }
 }
 
 /// The columns of its operands that a node reads for a column of its result.
 enum Columns {
-    /// The same column.
+    /// The column with the same number.
     Same,
     /// Columns of the first operand under a window.
     Window(Window),
@@ -301,10 +294,10 @@ impl<'a> Division<'a> {
                 if index == 0 {
                     part.op = with_padding(&node.op, padding);
                 }
-                part.inputs[index] = self.operand(operand, reads, &parts);
+                part.inputs[index] = self.operand(node.op_index, operand, reads, &parts);
             }
             if let Some(add) = node.epilogue.add {
-                part.epilogue.add = Some(self.operand(add, to.clone(), &parts));
+                part.epilogue.add = Some(self.operand(node.op_index, add, to.clone(), &parts));
             }
             part.output = self.tensor(node.output, &to);
             parts.insert(node.output, Part { tensor: part.output, columns: to });
@@ -323,8 +316,15 @@ impl<'a> Division<'a> {
         }
     }
 
-    /// Returns the tensor with some columns of an operand, and adds a node that cuts them out if necessary.
-    fn operand(&mut self, operand: TensorId, columns: Range<usize>, parts: &BTreeMap<TensorId, Part>) -> TensorId {
+    /// Returns the tensor with some columns of an operand of node `op_index`, and adds a node that cuts them out if
+    /// necessary.
+    fn operand(
+        &mut self,
+        op_index: usize,
+        operand: TensorId,
+        columns: Range<usize>,
+        parts: &BTreeMap<TensorId, Part>,
+    ) -> TensorId {
         if self.from.is_constant(operand) {
             return operand;
         }
@@ -335,14 +335,12 @@ impl<'a> Division<'a> {
         }
         let output = self.tensor(operand, &columns);
         let begin = [0, 0, columns.start - part.columns.start, 0];
-        let reader =
-            self.nodes.iter().map(|&id| &self.from.nodes[id]).find(|node| node.operands().any(|x| x == operand));
         self.built.push(Node {
             op: StridedSlice { begin, stride: [1; 4] }.into(),
             inputs: vec![part.tensor],
             output,
             epilogue: Epilogue::default(),
-            op_index: reader.map_or(0, |node| node.op_index),
+            op_index,
             integers: None,
         });
         output

@@ -51,7 +51,7 @@ pub(super) fn apply(mut graph: Graph, report: &mut Report) -> Graph {
 }
 
 /// Returns for each tensor the node that computes it, and how often it is read, by the caller included.
-fn producers_and_reads(graph: &Graph) -> (IdVec<TensorId, Option<NodeId>>, IdVec<TensorId, usize>) {
+pub(super) fn producers_and_reads(graph: &Graph) -> (IdVec<TensorId, Option<NodeId>>, IdVec<TensorId, usize>) {
     let mut producer = IdVec::from_elem(None, &graph.tensors);
     let mut reads = IdVec::from_elem(0, &graph.tensors);
     for (id, node) in graph.nodes.iter_enumerated() {
