@@ -17,7 +17,7 @@ use crate::support::{hash::bits, open};
 
 const NONE: Padding = Padding { top: 0, bottom: 0, left: 0, right: 0 };
 
-fn numbers(len: usize) -> Vec<f32> {
+pub(crate) fn numbers(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect()
 }
 
@@ -66,7 +66,8 @@ fn early_part() -> Graph {
     b.finish(&[out]).unwrap()
 }
 
-fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, input: &[f32]) -> u64 {
+/// Runs a plan twice with poison, and returns the hash of its outputs, which must be finite and the same.
+pub(crate) fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, input: &[f32]) -> u64 {
     let options = ExecutorOptions { pipelines: pipelines.clone(), poison: true, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
     let first = session.run(&[input]).unwrap();

@@ -1,19 +1,18 @@
 //! Patches of columns give the bits of the undivided layers on the device, in pools of floats and of bytes, with rows
 //! poisoned as they die.
 
-use texpool_compile::{CompileOptions, CompiledModel, Objective, StreamedIo, Tiling, WeightStorage, compile};
-use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
+use texpool_compile::{CompileOptions, Objective, StreamedIo, Tiling, WeightStorage, compile};
+use texpool_gpu::SharedPipelines;
 use texpool_model::rewrite::{Patches, Rules, patch_ends, patched, rewrite};
 use texpool_ops::graph::{
     Act, Binary, Conv2d, DepthwiseConv2d, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, TensorId, Unary,
 };
 use texpool_plan::{SearchControl, TexelFormat};
 
-use crate::support::{hash::bits, open};
-
-fn numbers(len: usize) -> Vec<f32> {
-    (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect()
-}
+use crate::{
+    in_place::{numbers, run},
+    support::open,
+};
 
 fn window(taps: usize, stride: usize) -> Conv2d {
     let half = taps / 2;
@@ -48,14 +47,6 @@ fn network() -> Graph {
     let small = b.pool("mean", mean, second).unwrap();
     let last = conv(&mut b, small, [4, 3, 1, 8]);
     b.finish(&[last]).unwrap()
-}
-
-fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, input: &[f32]) -> u64 {
-    let options = ExecutorOptions { pipelines: pipelines.clone(), poison: true, ..ExecutorOptions::default() };
-    let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
-    let outputs = session.run(&[input]).unwrap();
-    assert!(outputs.iter().flatten().all(|value| value.is_finite()), "an output is not finite");
-    bits(&outputs)
 }
 
 #[test]

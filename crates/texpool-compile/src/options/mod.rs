@@ -41,8 +41,8 @@ pub enum Tiling {
     /// operators need the rows. Each tensor then holds only the rows that are still needed, as a rolling buffer.
     #[default]
     Rows,
-    /// As with [`Rows`](Self::Rows). If that is not small enough, the first layers may also be divided into patches, each of
-    /// which computes some columns of a tensor. Patches are tried with [`Objective::Smallest`], and if no other plan keeps
+    /// Operators may run in stripes as with [`Rows`](Self::Rows), and the first layers may be divided into patches. A patch
+    /// computes some columns of a tensor. Patches are tried with [`Objective::Smallest`], and if no other plan keeps
     /// within a limit. They compute the columns at their borders twice.
     Patches,
     /// Every operator runs once and writes its whole result. Plans then differ only in the concatenations and pads that

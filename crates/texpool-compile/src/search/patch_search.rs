@@ -91,8 +91,8 @@ fn smaller(a: CompiledModel, b: CompiledModel) -> CompiledModel {
     if size(&b) < size(&a) { b } else { a }
 }
 
-/// Returns the divisions into patches that keep the fewest bytes alive, the best one first, as far as they keep fewer alive
-/// than `least`.
+/// Returns the most promising divisions into patches, best first: those that keep the fewest bytes alive, and fewer than
+/// `least`.
 fn promising(
     graph: &Graph,
     options: &CompileOptions,

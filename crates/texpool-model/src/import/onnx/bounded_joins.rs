@@ -15,7 +15,7 @@ use texpool_ops::graph::{Binary, ElementType};
 pub(super) fn concat(ctx: &mut NodeLowering<'_>) -> Result<Option<Vec<BoundedAxis>>, Problem> {
     let along = ctx.axis(ctx.operand(0)?.dims().len(), 1)?;
     let values = (0..ctx.count()).map(|i| ctx.operand(i)).collect::<Result<Vec<_>, _>>()?;
-    // Of each operand, the axes along which it is joined, and the others.
+    // The bounded axes of each operand: that along which operands are joined, and the others.
     let (open, others): (Vec<Vec<_>>, Vec<Vec<_>>) = (0..values.len())
         .map(|operand| ctx.bounds[operand].iter().cloned().partition(|bounded| bounded.axis == along))
         .unzip();

@@ -8,9 +8,11 @@ use std::collections::HashMap;
 
 use super::{
     bodies::captured,
+    element_type::element_type,
     model::{Graph, Node, Tensor, own_domain},
     wire::{Message, Read},
 };
+use texpool_ops::graph::ElementType;
 
 /// Number of places that a reader takes if it may take all.
 const ALL: usize = usize::MAX;
@@ -18,15 +20,11 @@ const ALL: usize = usize::MAX;
 /// Memory for each operand, result and constant in addition to its name, in bytes: its places in tables.
 const NAME_BYTES: usize = 192;
 
-/// Numbers of ONNX's types of integers that numbers of places have.
-const INT32: i64 = 6;
-const INT64: i64 = 7;
-
 /// Constants of a graph that are single integers, by name, and `None` for its other values.
 #[derive(Debug, Default)]
 struct Numbers<'o> {
     own: HashMap<String, Option<i64>>,
-    /// Those of the graph around it.
+    /// The constants of the enclosing graph.
     outer: Option<&'o Self>,
 }
 
@@ -50,7 +48,7 @@ pub(super) fn mark(graph: &mut Graph, message: &Message<'_>, file: &[u8]) -> Rea
     mark_within(graph, &outputs, None, message, file)
 }
 
-/// Sets it in a graph of whose outputs so many places are taken.
+/// Sets [`Node::taken`] in a graph. `outputs` has the number of places that are taken of each of its outputs.
 fn mark_within(
     graph: &mut Graph,
     outputs: &[usize],
@@ -117,7 +115,7 @@ fn taken(graph: &Graph, outputs: &[usize], numbers: &Numbers<'_>) -> Vec<(usize,
     found
 }
 
-/// Returns the places that a node takes of its first operand, if so many are taken of its result.
+/// Returns how many places a node takes of its first operand, if `of_result` places are taken of its result.
 fn taken_by(node: &Node, of_result: usize, numbers: &Numbers<'_>) -> usize {
     if !own_domain(&node.domain).is_empty() {
         return ALL;
@@ -184,10 +182,10 @@ fn integer(tensor: &Tensor, file: &[u8]) -> Option<i64> {
         return None;
     }
     let raw = tensor.raw.clone().and_then(|range| file.get(range));
-    match (tensor.kind, raw) {
-        (INT64, Some(raw)) => raw.try_into().ok().map(i64::from_le_bytes),
-        (INT32, Some(raw)) => raw.try_into().ok().map(|raw| i32::from_le_bytes(raw).into()),
-        (INT64 | INT32, None) => single(&tensor.ints),
+    match (element_type(tensor.kind).ok()?, raw) {
+        (ElementType::I64, Some(raw)) => raw.try_into().ok().map(i64::from_le_bytes),
+        (ElementType::I32, Some(raw)) => raw.try_into().ok().map(|raw| i32::from_le_bytes(raw).into()),
+        (ElementType::I64 | ElementType::I32, None) => single(&tensor.ints),
         _ => None,
     }
 }
